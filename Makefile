@@ -1,0 +1,78 @@
+# Two commands do everything: `make demo` and `make test`. Each installs what it needs, in a cache outside the checkout.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+CACHE := $(or $(KUBEPHASE_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/kubephase)
+VENV := $(CACHE)/venv/$(shell cat tests/requirements.txt tests/environment.sh | sha256sum | cut -c1-16)
+LINK := .ansible/collections/ansible_collections/kubephase/cluster
+LAB := python3 -m lab
+
+export KUBEPHASE_CACHE := $(CACHE)
+export PATH := $(VENV)/bin:$(PATH)
+export PYTHONPATH := $(CURDIR)/.ansible/collections
+export LC_ALL := C.UTF-8
+export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
+
+.PHONY: help setup demo test test-all lint sanity unit parity parity-all molecule bench build lab-up lab-down lab-selftest clean
+
+help: ## Show the commands
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+setup: $(VENV)/.complete $(LINK) ## Install the development tools and link the checkout as a collection
+
+$(VENV)/.complete: tests/requirements.txt tests/environment.sh
+	@bash tests/environment.sh "$(VENV)"
+
+$(LINK):
+	@mkdir -p $(dir $(LINK)) && ln -sfn "$(CURDIR)" $(LINK)
+
+demo: setup ## Bring up a lab node, run the playbooks that exist on it and show the result
+	@bash lab/demo.sh
+
+test: lint unit sanity parity molecule ## Run every suite; what .ci/run calls
+	@echo "make test: all suites passed"
+
+test-all: test parity-all lab-selftest ## Also what takes longer: every minor's parity, a whole cluster in the lab
+	@echo "make test-all: all suites passed"
+
+lint: setup ## ruff, mypy --strict, ansible-lint, changelog
+	ruff check .
+	ruff format --check .
+	mypy
+	ansible-lint --offline
+	antsibull-changelog lint
+
+sanity: setup ## ansible-test sanity on the built collection
+	@bash tests/sanity.sh
+
+unit: setup ## Unit tests of the pure code, the architecture test, the documentation test
+	pytest -q -n 2 tests/unit
+
+parity: setup ## Compare with real kubeadm 1.22.17, 1.28.15 and 1.37.1
+	pytest -q -n 2 tests/parity
+
+parity-all: setup ## Compare with real kubeadm of every minor from 1.22 to 1.37
+	pytest -q -n 2 tests/parity --all-releases
+
+molecule: setup ## Scenarios on real nodes
+	@bash extensions/molecule/run.sh
+
+bench: setup ## Measure against kubeadm on one node; prints ratios, never fails on a figure
+	@bash tests/bench/run.sh
+
+build: setup ## Build the collection artifact into the cache
+	@bash tests/build.sh
+
+lab-up: ## Start a lab of real nodes (NODES=n)
+	$(LAB) up --nodes $(or $(NODES),1)
+
+lab-down: ## Remove the lab of this checkout
+	$(LAB) down
+
+lab-selftest: ## Prove the lab with a cluster made by the real kubeadm
+	$(LAB) selftest
+
+clean: lab-down ## Remove the lab of this checkout and what the tools left in it; shared caches stay
+	rm -rf .ansible .mypy_cache .pytest_cache .ruff_cache tests/output

@@ -1,0 +1,7 @@
+# Copyright: (c) The kubephase authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Real Kubernetes nodes and real Kubernetes binaries on one Linux machine."""
+
+from __future__ import annotations

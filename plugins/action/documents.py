@@ -1,0 +1,82 @@
+# Copyright: (c) The kubephase authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The one controller-side step: reads, merges and validates the documents, and sends modules only what they need."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from ansible.errors import AnsibleActionFail, AnsibleError
+from ansible.plugins.action import ActionBase
+
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.problems import InvalidDocuments
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.resolve import resolve
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.secrets import split_secrets
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.sources import Source, canonical
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.stream import read
+from ansible_collections.kubephase.cluster.plugins.module_utils._runner.options import KIND_OPTIONS
+
+_OWN = "documents"
+
+
+class ActionModule(ActionBase):
+    """Serves the documents module and, through the collection's plugin routing, every phase module."""
+
+    TRANSFERS_FILES = False
+    _requires_connection = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Validate the documents of this host, then hand over to the module."""
+        variables = task_vars or {}
+        result: dict[str, Any] = super().run(tmp, variables)
+        try:
+            found = canonical(self._sources(variables))
+            public, secrets = split_secrets(found.documents)
+            settled = resolve(public, secrets=secrets, origins=found.origins)
+        except InvalidDocuments as problem:
+            host = variables.get("inventory_hostname", "this host")
+            raise AnsibleActionFail(f"The kubeadm documents of {host} are not valid:\n{problem}") from None
+        if self._task.action.rpartition(".")[2] == _OWN:
+            for warning in (*found.warnings, *settled.warnings):
+                self._display.warning(warning)
+            return {**result, "changed": False, "documents": public, "secrets": sorted(secrets.plain())}
+        if settled.dry_run:
+            self._task.check_mode = True
+        options = {name: value for name, value in self._task.args.items() if name not in KIND_OPTIONS and name != "config_file"}
+        options.update({option: public[kind] for option, kind in KIND_OPTIONS.items() if kind in public})
+        return {**result, **self._execute_module(module_args=options, task_vars=variables)}
+
+    def _sources(self, variables: Mapping[str, Any]) -> list[Source]:
+        """Collect the file's documents first and then those of options and variables, which win."""
+        path = self._given("config_file", variables)
+        sources = self._read_file(path, variables) if path else []
+        for option, kind in KIND_OPTIONS.items():
+            data = self._given(option, variables)
+            if data is not None:
+                sources.append(Source(option if option in self._task.args else f"kubephase_{option}", kind, data))
+        return sources
+
+    def _given(self, option: str, variables: Mapping[str, Any]) -> Any:
+        if self._task.args.get(option) is not None:
+            return self._task.args[option]
+        return self._templar.template(variables.get(f"kubephase_{option}"))
+
+    def _read_file(self, path: Any, variables: Mapping[str, Any]) -> list[Source]:
+        if not isinstance(path, str):
+            raise AnsibleActionFail(f"config_file: found {type(path).__name__}; expected the path of a kubeadm.yaml on the controller")
+        beside = [variables.get("inventory_dir"), self._loader.get_basedir(), os.getcwd()]
+        places = [os.path.join(directory, os.path.expanduser(path)) for directory in beside if directory]
+        for place in dict.fromkeys(places):
+            if os.path.isfile(place):
+                return read(self._text(place), os.path.basename(place))
+        raise AnsibleActionFail(f"config_file: {path} is not a file on the controller. Looked at: {', '.join(dict.fromkeys(places))}")
+
+    def _text(self, path: str) -> str:
+        try:
+            return str(self._loader.get_text_file_contents(path))
+        except (AnsibleError, OSError, UnicodeDecodeError) as error:
+            raise AnsibleActionFail(f"config_file: {path} cannot be read: {error}") from None

@@ -1,0 +1,69 @@
+# Copyright: (c) The kubephase authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What only the host knows: its name, its addresses, its kubelet, its container runtimes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterable
+from typing import Any
+
+_CRI_SOCKETS = ("/var/run/containerd/containerd.sock", "/var/run/crio/crio.sock", "/var/run/cri-dockerd.sock")
+
+
+class Host:
+    """The machine that the module runs on."""
+
+    def hostname(self) -> str:
+        """Give the name that the node takes when the documents name none."""
+        return socket.gethostname().strip().lower()
+
+    def cri_sockets(self) -> tuple[str, ...]:
+        """List the sockets of the container runtimes that are there."""
+        return tuple(f"unix://{path}" for path in _CRI_SOCKETS if os.path.exists(path))
+
+    def kubelet_version(self) -> str:
+        """Ask the installed kubelet; nothing when there is none."""
+        program = shutil.which("kubelet", path=f"{os.environ.get('PATH', '')}:/usr/bin:/usr/local/bin:/opt/bin")
+        return _output([program, "--version"]).rpartition(" ")[2].strip() if program else ""
+
+    def default_route_address(self) -> str:
+        """Find the address that kubeadm would advertise: the first global one on the interface of the default route."""
+        program = shutil.which("ip", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin:/usr/bin")
+        for family in ("-4", "-6") if program else ():
+            for route in _json([str(program), family, "-j", "route", "show", "default"]):
+                links = _json([str(program), family, "-j", "address", "show", "dev", str(route.get("dev", ""))])
+                found = _first_global(links)
+                if found:
+                    return found
+        return ""
+
+
+def _first_global(links: Iterable[Any]) -> str:
+    for link in links:
+        for address in link.get("addr_info", ()):
+            if address.get("scope") == "global" and not address.get("deprecated") and not address.get("temporary"):
+                return str(address.get("local", ""))
+    return ""
+
+
+def _json(command: list[str]) -> list[Any]:
+    try:
+        found = json.loads(_output(command) or "[]")
+    except ValueError:
+        return []
+    return found if isinstance(found, list) else []
+
+
+def _output(command: list[str]) -> str:
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False, timeout=30)  # noqa: S603
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.decode(errors="replace") if done.returncode == 0 else ""

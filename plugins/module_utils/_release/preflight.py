@@ -1,0 +1,174 @@
+# Copyright: (c) The kubephase authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The preflight checks of a release: kubeadm's names, their severity and where they run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Optional
+
+from ansible_collections.kubephase.cluster.plugins.module_utils._release.timeline import Always, Derived, Each, Row, Since, Steps
+from ansible_collections.kubephase.cluster.plugins.module_utils._release.version import Version
+
+ERROR = "error"
+WARNING = "warning"
+# What is checked decides, for example a kernel that is too old or a module that is missing.
+EITHER = "either"
+
+INIT = "init"
+JOIN = "join"
+CONTROL_PLANE_JOIN = "control-plane-join"
+
+_EVERYWHERE = (INIT, JOIN)
+_CONTROL_PLANES = (INIT, CONTROL_PLANE_JOIN)
+_MANIFESTS = "FileAvailable--etc-kubernetes-manifests"
+
+Severity = Row[Optional[str]]
+
+
+@dataclass(frozen=True)
+class PreflightCheck:
+    """One check; {names in braces} come from the documents, with slashes turned into dashes."""
+
+    name: str
+    severity: str
+    commands: tuple[str, ...]
+    # The case it is made in, or empty: local-etcd, external-etcd, ipv4, ipv6, token-discovery, worker.
+    only: str = ""
+
+
+@dataclass(frozen=True)
+class _CheckRow:
+    name: str
+    severity: Severity
+    commands: tuple[str, ...]
+    only: str = ""
+
+
+def _error() -> Severity:
+    return Always(ERROR)
+
+
+def _warning() -> Severity:
+    return Always(WARNING)
+
+
+def _until(severity: str, end: str) -> Severity:
+    return Steps(("1.22.0", severity), (end, None))
+
+
+def _since(start: str, severity: str) -> Severity:
+    return Steps(("1.22.0", None), (start, severity))
+
+
+# Dropped at a patch release, so that every minor in between starts with it again.
+_EBTABLES_SOCAT: Severity = Steps(
+    ("1.22.0", WARNING),
+    ("1.28.15", None),
+    ("1.29.0", WARNING),
+    ("1.29.10", None),
+    ("1.30.0", WARNING),
+    ("1.30.6", None),
+    ("1.31.0", WARNING),
+    ("1.31.2", None),
+)
+
+# In the order in which kubeadm runs them.
+_CHECKS: tuple[_CheckRow, ...] = (
+    _CheckRow("IsPrivilegedUser", _error(), _EVERYWHERE),
+    _CheckRow("NumCPU", _error(), _CONTROL_PLANES),
+    _CheckRow("Mem", _error(), _CONTROL_PLANES),
+    _CheckRow("KubernetesVersion", _warning(), _CONTROL_PLANES),
+    _CheckRow("Firewalld", _warning(), _CONTROL_PLANES),
+    _CheckRow("Port-{bindPort}", _error(), _CONTROL_PLANES),
+    _CheckRow("Port-10259", _error(), _CONTROL_PLANES),
+    _CheckRow("Port-10257", _error(), _CONTROL_PLANES),
+    _CheckRow(f"{_MANIFESTS}-kube-apiserver.yaml", _error(), _CONTROL_PLANES),
+    _CheckRow(f"{_MANIFESTS}-kube-controller-manager.yaml", _error(), _CONTROL_PLANES),
+    _CheckRow(f"{_MANIFESTS}-kube-scheduler.yaml", _error(), _CONTROL_PLANES),
+    _CheckRow(f"{_MANIFESTS}-etcd.yaml", _error(), _CONTROL_PLANES),
+    _CheckRow("HTTPProxy", _warning(), _CONTROL_PLANES),
+    _CheckRow("HTTPProxyCIDR", _warning(), _CONTROL_PLANES),
+    _CheckRow("DirAvailable--etc-kubernetes-manifests", _until(ERROR, "1.23.0"), (JOIN,)),
+    _CheckRow("FileAvailable--etc-kubernetes-kubelet.conf", _error(), (JOIN,)),
+    _CheckRow("FileAvailable--etc-kubernetes-bootstrap-kubelet.conf", _error(), (JOIN,)),
+    _CheckRow("CRI", _error(), _EVERYWHERE),
+    _CheckRow("ContainerRuntimeVersion", _since("1.35.0", EITHER), _EVERYWHERE),
+    _CheckRow("Service-Docker", _until(EITHER, "1.24.0"), _EVERYWHERE, only="docker"),
+    _CheckRow("FileContent--proc-sys-net-bridge-bridge-nf-call-iptables", _until(ERROR, "1.27.0"), _EVERYWHERE),
+    _CheckRow("FileContent--proc-sys-net-ipv4-ip_forward", _until(ERROR, "1.27.0"), _EVERYWHERE),
+    _CheckRow("Swap", Steps(("1.22.0", ERROR), ("1.23.0", WARNING)), _EVERYWHERE),
+    _CheckRow("FileExisting-crictl", Steps(("1.22.0", ERROR), ("1.31.0", WARNING), ("1.32.0", None)), _EVERYWHERE),
+    _CheckRow("FileExisting-conntrack", _until(ERROR, "1.32.0"), _EVERYWHERE),
+    _CheckRow("FileExisting-ip", _until(ERROR, "1.33.0"), _EVERYWHERE),
+    _CheckRow("FileExisting-iptables", _until(ERROR, "1.33.0"), _EVERYWHERE),
+    _CheckRow("FileExisting-losetup", _since("1.33.0", ERROR), _EVERYWHERE),
+    _CheckRow("FileExisting-mount", _error(), _EVERYWHERE),
+    _CheckRow("FileExisting-cp", _since("1.33.0", ERROR), _EVERYWHERE),
+    _CheckRow("FileExisting-nsenter", _until(ERROR, "1.33.0"), _EVERYWHERE),
+    _CheckRow("FileExisting-ebtables", _EBTABLES_SOCAT, _EVERYWHERE),
+    _CheckRow("FileExisting-ethtool", _until(WARNING, "1.33.0"), _EVERYWHERE),
+    _CheckRow("FileExisting-socat", _EBTABLES_SOCAT, _EVERYWHERE),
+    _CheckRow("FileExisting-tc", _until(WARNING, "1.33.0"), _EVERYWHERE),
+    _CheckRow("FileExisting-touch", _until(WARNING, "1.33.0"), _EVERYWHERE),
+    _CheckRow("SystemVerification", Always(EITHER), _EVERYWHERE),
+    _CheckRow("Hostname", _warning(), _EVERYWHERE),
+    _CheckRow("KubeletVersion", _error(), _EVERYWHERE),
+    # One check, whose name lost its capital.
+    _CheckRow("Service-Kubelet", _until(WARNING, "1.35.0"), _EVERYWHERE),
+    _CheckRow("Service-kubelet", _since("1.35.0", WARNING), _EVERYWHERE),
+    _CheckRow("Port-10250", _error(), _EVERYWHERE),
+    _CheckRow("FileAvailable-{caCertPath}", _error(), (JOIN,), only="worker"),
+    _CheckRow("HTTPProxy", _warning(), (JOIN,), only="token-discovery"),
+    # Join knows the address family only from an endpoint that is an address.
+    _CheckRow(
+        "FileContent--proc-sys-net-bridge-bridge-nf-call-iptables",
+        Steps(("1.22.0", None), ("1.27.0", ERROR), ("1.30.0", None)),
+        _EVERYWHERE,
+        only="ipv4",
+    ),
+    _CheckRow("FileContent--proc-sys-net-ipv4-ip_forward", _since("1.27.0", ERROR), _EVERYWHERE, only="ipv4"),
+    _CheckRow("FileContent--proc-sys-net-bridge-bridge-nf-call-ip6tables", _until(ERROR, "1.30.0"), _EVERYWHERE, only="ipv6"),
+    _CheckRow("FileContent--proc-sys-net-ipv6-conf-default-forwarding", _error(), _EVERYWHERE, only="ipv6"),
+    _CheckRow("ExternalEtcdVersion", _error(), (INIT,), only="external-etcd"),
+    _CheckRow("Port-2379", _error(), _CONTROL_PLANES, only="local-etcd"),
+    _CheckRow("Port-2380", _error(), _CONTROL_PLANES, only="local-etcd"),
+    _CheckRow("DirAvailable-{dataDir}", _error(), _CONTROL_PLANES, only="local-etcd"),
+    _CheckRow("ExternalEtcdClientCertificates", _error(), _CONTROL_PLANES, only="external-etcd"),
+    _CheckRow("ImagePull", _error(), _CONTROL_PLANES),
+)
+
+
+def _made(severities: Mapping[str, str | None], version: Version) -> tuple[PreflightCheck, ...]:
+    return tuple(
+        PreflightCheck(row.name, severity, row.commands, row.only)
+        for row, severity in zip(_CHECKS, severities.values())
+        if severity is not None
+    )
+
+
+class PreflightFacts:
+    """What kubeadm looks at before it touches a host."""
+
+    # A joining control plane runs the checks of join and those of control-plane-join.
+    preflight_checks = Derived(
+        Each({str(position): row.severity for position, row in enumerate(_CHECKS)}),
+        _made,
+    )
+    min_cpus = Always(2)
+    min_memory_mb = Always(1700)
+    # Ports are looked at on the address that the component will bind, not on all of them.
+    ports_on_bind_address = Since("1.37.0")
+    # Patterns of kernel releases, and how bad any other is.
+    kernel_releases: Row[tuple[str, ...]] = Steps(
+        ("1.22.0", (r"^3\.[1-9][0-9].*$", r"^([4-9]|[1-9][0-9]+)\.([0-9]+)\.([0-9]+).*$")),
+        ("1.32.0", (r"^4\.19.*$", r"^4\.[2-9][0-9].*$", r"^([5-9]|[1-9][0-9]+)\.([0-9]+)\.([0-9]+).*$")),
+        ("1.34.0", (r"^5\.4.*$", r"^5\.10.*$", r"^5\.15.*$", r"^([6-9]|[1-9][0-9]+)\.([0-9]+)\.([0-9]+).*$")),
+    )
+    kernel_severity = Steps(("1.22.0", ERROR), ("1.34.0", WARNING))
+    cgroup_v1_severity: Severity = Steps(("1.22.0", None), ("1.32.0", WARNING), ("1.35.0", ERROR))
+    cgroup_v1_controllers: Row[tuple[str, ...]] = Always(("cpu", "cpuacct", "cpuset", "devices", "freezer", "memory", "pids"))
+    cgroup_v2_controllers: Row[tuple[str, ...]] = Always(("cpu", "cpuset", "devices", "freezer", "memory", "pids"))

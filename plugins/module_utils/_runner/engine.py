@@ -1,0 +1,70 @@
+# Copyright: (c) The kubephase authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""One run of a phase: documents settled, world read, plan made and, unless checking, applied."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import Documents, NodeFacts
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.resolve import resolve
+from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Phase, Plan, Unusable
+from ansible_collections.kubephase.cluster.plugins.module_utils._runner import interpreter
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run found and did; the same with and without check mode."""
+
+    plan: Plan
+    warnings: tuple[str, ...]
+
+    @property
+    def changed(self) -> bool:
+        """A plan with changes is a change, whether it was applied or only shown."""
+        return bool(self.plan.changes)
+
+
+def execute(
+    phase: Phase[Any],
+    world: interpreter.World,
+    documents: Mapping[str, Any],
+    options: Mapping[str, Any],
+    check: bool = False,
+) -> Outcome:
+    """Run a phase with the given adapters; with check nothing is applied."""
+    docs = settle(documents, world)
+    plan = phase.plan(docs, phase.read(docs, world, options), options)
+    if not check:
+        interpreter.apply(plan, world)
+    return Outcome(plan, (*docs.warnings, *plan.warnings))
+
+
+def settle(documents: Mapping[str, Any], world: interpreter.World) -> Documents:
+    """Resolve the documents with what only the host knows."""
+    cluster, init = documents.get("ClusterConfiguration", {}), documents.get("InitConfiguration", {})
+    # The version and the address cost a process each, so they are asked for only where the documents leave them out.
+    facts = NodeFacts(
+        hostname=world.host.hostname(),
+        advertise_address="" if init.get("localAPIEndpoint", {}).get("advertiseAddress") else world.host.default_route_address(),
+        kubelet_version="" if cluster.get("kubernetesVersion") else world.host.kubelet_version(),
+        cri_sockets=world.host.cri_sockets(),
+    )
+    docs = resolve(documents, facts)
+    if docs.release is None:
+        raise Unusable(
+            "ClusterConfiguration.kubernetesVersion",
+            "it is not set, and no kubelet is installed whose version could be taken",
+            "Set it, for example to v1.37.1, or install the kubelet",
+        )
+    if not docs.node.advertise_address:
+        raise Unusable(
+            "InitConfiguration.localAPIEndpoint.advertiseAddress",
+            "it is not set, and this host has no default route to take an address from",
+            "Set it to the address by which other nodes reach this host",
+        )
+    return docs

@@ -1,0 +1,131 @@
+# Copyright: (c) The kubephase authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which releases are run, and the line that sums a run up."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cryptography.utils import CryptographyDeprecationWarning
+
+from ansible_collections.kubephase.cluster.tests.parity.cases import EVERY_RELEASE, USUAL_RELEASES, Case, pairs
+from ansible_collections.kubephase.cluster.tests.parity.meant import stale
+from ansible_collections.kubephase.cluster.tests.parity.oracle import Rendering, rendered
+from ansible_collections.kubephase.cluster.tests.parity.ours import rendered_by_us
+
+PROPERTY = "parity"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Offer every minor instead of the usual few."""
+    parser.addoption("--all-releases", action="store_true", help="render with kubeadm of every minor, 1.22 to 1.37")
+
+
+def releases(config: pytest.Config) -> tuple[str, ...]:
+    """The releases of this run."""
+    everything = config.getoption("--all-releases") or os.environ.get("KUBEPHASE_PARITY") == "all"
+    return EVERY_RELEASE if everything else USUAL_RELEASES
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give each test that asks for a pair every case with every release that it applies to."""
+    if "pair" not in metafunc.fixturenames:
+        return
+    # The tests of one pair stay on one worker (--dist loadgroup), which then renders it once.
+    params = [
+        pytest.param((case, release), id=f"{case.name}-{release}", marks=pytest.mark.xdist_group(f"{case.name}-{release}"))
+        for case, release in pairs(releases(metafunc.config))
+    ]
+    metafunc.parametrize("pair", params, indirect=True, scope="session")
+
+
+@pytest.fixture(autouse=True)
+def accept_serial_zero() -> Iterator[None]:
+    """Let the library read the authorities of kubeadm before 1.28, whose serial is 0, without a warning for each."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Parsed a serial number", category=CryptographyDeprecationWarning)
+        yield
+
+
+@pytest.fixture(scope="session")
+def pair(request: pytest.FixtureRequest) -> tuple[Case, str]:
+    """A case and a release."""
+    chosen: tuple[Case, str] = request.param
+    return chosen
+
+
+@pytest.fixture(scope="session")
+def theirs(pair: tuple[Case, str]) -> Rendering:
+    """kubeadm's rendering of the pair."""
+    return rendered(*pair)
+
+
+@pytest.fixture(scope="session")
+def ours(pair: tuple[Case, str], theirs: Rendering, tmp_path_factory: pytest.TempPathFactory) -> Rendering:
+    """Our rendering of the pair."""
+    case, release = pair
+    root: Path = tmp_path_factory.mktemp("ours")
+    return rendered_by_us(case, release, theirs.given, root)
+
+
+class Tally:
+    """What the comparisons of a whole run reported, on however many workers."""
+
+    def __init__(self) -> None:
+        self.rendered: list[tuple[str, str]] = []
+        self.fields = 0
+        self.unexplained = 0
+        self.explained = 0
+        self.used: set[str] = set()
+
+    def add(self, report: pytest.TestReport) -> None:
+        """Take up what a comparison left in its report."""
+        for name, value in report.user_properties:
+            if report.when == "call" and name == PROPERTY and isinstance(value, dict):
+                self.rendered.append((value["case"], value["release"]))
+                self.fields += value["fields"]
+                self.unexplained += value["unexplained"]
+                self.explained += value["explained"]
+                self.used.update(value["meant"])
+
+    def stale(self, expected: int) -> list[str]:
+        """Meant differences that no longer show up; only a whole run can tell."""
+        return stale(self.used, self.rendered) if len(self.rendered) == expected else []
+
+    def line(self) -> str:
+        """The run in one line."""
+        configurations = len({case for case, _release in self.rendered})
+        used_releases = len({release for _case, release in self.rendered})
+        return (
+            f"parity: {configurations} configurations × {used_releases} releases, {self.fields} fields compared, "
+            f"{self.unexplained} unexplained differences ({len(self.rendered)} renderings, {self.explained} meant differences)"
+        )
+
+
+TALLY = Tally()
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Collect from every worker."""
+    TALLY.add(report)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail a run that carries a stale entry."""
+    if not hasattr(session.config, "workerinput") and TALLY.stale(len(pairs(releases(session.config)))):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Print the line, and what is stale."""
+    if not TALLY.rendered:
+        return
+    for name in TALLY.stale(len(pairs(releases(config)))):
+        terminalreporter.write_line(f"parity: the meant difference {name!r} did not show up: remove it from meant.py", red=True)
+    terminalreporter.write_line(TALLY.line(), bold=True)

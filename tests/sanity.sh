@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Run ansible-test sanity on what users get: the built collection, unpacked where Ansible looks for it.
+set -euo pipefail
+
+cd "$(dirname "$0")/.."
+work=$(mktemp -d "$KUBEPHASE_CACHE/sanity.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+
+artifact=$(bash tests/build.sh "$work" | tail -n 1)
+collection=$work/ansible_collections/kubephase/cluster
+mkdir -p "$collection"
+tar -xzf "$artifact" -C "$collection"
+
+# ansible-test fetches pip's bootstrap script from the web; Python's own ensurepip does the same work offline.
+internals=$(python -c 'import ansible_test._internal.python_requirements as module; print(module.__file__)')
+pip=$(sed -n "s/.*pip='\([0-9.]*\)'.*/\1/p" "$internals" | head -n 1)
+bootstrap=$HOME/.ansible/test/cache/get_pip_${pip//./_}.py
+if [ ! -e "$bootstrap" ]; then
+  mkdir -p "$(dirname "$bootstrap")"
+  printf 'import ensurepip\nensurepip.bootstrap(upgrade=True)\n' >"$bootstrap"
+fi
+
+cd "$collection"
+ansible-test sanity --color no

@@ -1,0 +1,3 @@
+module kubephase.invalid/component_fields
+
+go 1.21
