@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 from typing import Callable
 
+from lab import firewall
 from lab.command import run
 from lab.errors import LabError
 from lab.images import FILES
 from lab.instance import Instance
 from lab.layout import Node
-from lab.network import dropped
+from lab.network import bridge
 from lab.podman import PODMAN
 
 # Addresses kept for documentation: routed to the outside like any other, and nobody's.
@@ -24,26 +25,31 @@ REACH = FILES / "reach.py"
 
 def check(instance: Instance, say: Callable[[str], None]) -> None:
     """Try to get out of every node and to reach every other one; raise on the first surprise."""
-    outside = [*OUTSIDE, *machine_gateways()]
+    outside = sorted({*OUTSIDE, *machine_gateways()})
+    forwards = firewall.forwards(bridge(instance.name))
     for node in instance.nodes:
-        _no_way_out(instance, node, outside, say)
+        _no_way_out(instance, node, outside, forwards, say)
     for node in instance.nodes:
         others = [other.address for other in instance.nodes if other != node]
         if others:
             _neighbours(node, others, say)
 
 
-def _no_way_out(instance: Instance, node: Node, outside: list[str], say: Callable[[str], None]) -> None:
-    before, _ = dropped(instance.name)
+def _no_way_out(instance: Instance, node: Node, outside: list[str], forwards: bool, say: Callable[[str], None]) -> None:
+    before = firewall.counted(instance.name)
     results = reach(node, outside)
-    after, _ = dropped(instance.name)
+    after = firewall.counted(instance.name)
     out = sorted(target for target, reached in results.items() if reached)
     if out:
         raise LabError(f"{node.name} reached {', '.join(out)} outside the machine")
-    # A failed attempt proves nothing by itself; the rule must have seen its packets.
-    if after - before < len(outside):
-        raise LabError(f"{node.name} tried {len(outside)} addresses outside, but the guarding rule stopped only {after - before} packets")
-    say(f"{node.name}: {len(results)} attempts to reach {', '.join(outside)} failed, the guard stopped {after - before} packets")
+    # A failed attempt proves nothing by itself: its packets must have come to the bridge and ended there.
+    seen, stopped = after.seen - before.seen, after.stopped - before.stopped
+    if seen < len(results):
+        raise LabError(f"{node.name} made {len(results)} attempts to leave, but only {seen} of their packets came to the bridge")
+    if forwards and stopped < len(results):
+        raise LabError(f"{node.name} made {len(results)} attempts to leave, but the guard stopped only {stopped} packets")
+    ended = f"the guard stopped {stopped}" if forwards else "the machine forwards none"
+    say(f"{node.name}: {len(results)} attempts to reach {', '.join(outside)} failed; {seen} packets came to the bridge, {ended}")
 
 
 def _neighbours(node: Node, others: list[str], say: Callable[[str], None]) -> None:

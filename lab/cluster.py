@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lab import identity, inventory, manifests, network, nodes
+from lab import firewall, identity, inventory, manifests, network, nodes
 from lab.build import Built
 from lab.cache import Store
 from lab.errors import LabError
@@ -33,7 +33,7 @@ def up(store: Store, name: str, of: Release, counts: Counts | None, built: Built
         # Recorded before the first node, so that down finds everything even after a kill.
         save(store, instance)
         # Before the first node as well: no packet may leave while the nodes start.
-        network.ensure_rules(name)
+        firewall.ensure(name, network.bridge(name), subnet)
         _remove_surplus(store, instance)
         identity.write(store, instance)
         manifests.write(store, instance, of)
@@ -56,6 +56,8 @@ def _start(store: Store, instance: Instance, built: Built) -> None:
         state = nodes.states(instance.name).get(node.name, "absent")
         with progress.step(f"node {node.name} {node.address}", done={"running": "runs", "absent": "made"}.get(state, "started")):
             nodes.ensure(store, instance, node, built)
+            network.ensure_gateway(instance.name, instance.network)
+    network.ensure_gateway(instance.name, instance.network)
     for node in instance.nodes:
         nodes.put_right(node)
     nodes.wait_for_ssh(instance.nodes)
@@ -80,6 +82,7 @@ def down(store: Store, name: str) -> bool:
         home = directory(store, name)
         nodes.remove(there)
         network.remove(name)
+        firewall.remove(name)
         existed = bool(there) or home.exists()
         nodes.remove_tree(home)
     (store.root / "locks" / f"instance-{name}.lock").unlink(missing_ok=True)

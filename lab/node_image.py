@@ -34,6 +34,8 @@ NODE_FILES: Mapping[str, str] = {
 }
 EXECUTABLE = ("lab-node", "lab-import-images")
 ENABLED = ("kubelet", "lab-node")
+# These would set kernel parameters of the machine.
+MASKED = ("systemd-sysctl.service", "systemd-binfmt.service", "proc-sys-fs-binfmt_misc.automount")
 
 
 def base_artifact(store: Store) -> Artifact:
@@ -75,7 +77,11 @@ def tree_artifact(store: Store, of: Release, programs: Mapping[str, Artifact]) -
         for unit in ENABLED:
             (wants / f"{unit}.service").symlink_to(f"/usr/lib/systemd/system/{unit}.service")
 
+        for unit in MASKED:
+            (wants.parent / unit).symlink_to("/dev/null")
+
     inputs = {
+        "masked": list(MASKED),
         "files": {name: content_of(FILES / name) for name in NODE_FILES},
         "places": dict(NODE_FILES),
         "enabled": list(ENABLED),

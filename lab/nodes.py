@@ -56,7 +56,18 @@ def _make_volumes(store: Store, instance: str, node: Node, built: Built) -> None
         if volume != "containerd":
             (place / volume).mkdir(parents=True)
             (place / volume).chmod(mode)
-    run(["cp", "-a", "--reflink=auto", str(built.containerd_template), str(place / "containerd")])
+    copy_template(built.containerd_template, place / "containerd")
+
+
+def copy_template(template: Path, target: Path) -> None:
+    """Copy containerd's root; image content is never written to again, so nodes share it by hard links.
+
+    Shared files are shared in memory as well: the second API server of a machine finds its program there already.
+    """
+    run(["cp", "-al", str(template), str(target)])
+    for database in target.rglob("*.db"):
+        database.unlink()
+        shutil.copy2(template / database.relative_to(target), database)
 
 
 def _run_arguments(store: Store, instance: Instance, node: Node, image: str) -> list[str]:
@@ -68,9 +79,10 @@ def _run_arguments(store: Store, instance: Instance, node: Node, image: str) -> 
         "--label", f"{INSTANCE_LABEL}={instance.name}",
         "--network", network_name(instance.name), "--ip", node.address,
         "--no-hosts", "--dns", gateway(instance.network),
-        "--privileged", "--systemd=always", "--cgroupns=private", "--stop-signal", "SIGRTMIN+3",
+        # Not --systemd=always: on cgroups v1 that shows each node the machine's own systemd hierarchy, shared by all.
+        "--privileged", "--systemd=false", "--cgroupns=private", "--stop-signal", "SIGRTMIN+3",
         *LIMITS,
-        "--tmpfs", "/tmp", "--tmpfs", "/run",
+        "--tmpfs", "/tmp", "--tmpfs", "/run", "--tmpfs", "/run/lock",
         f"--volume={handed_in(store, instance.name, node)}:/etc/lab:ro",
         *mounts, *modules,
         image, "/sbin/init",

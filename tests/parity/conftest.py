@@ -7,12 +7,9 @@
 from __future__ import annotations
 
 import os
-import warnings
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cryptography.utils import CryptographyDeprecationWarning
 
 from ansible_collections.kubephase.cluster.tests.parity.cases import EVERY_RELEASE, USUAL_RELEASES, Case, pairs
 from ansible_collections.kubephase.cluster.tests.parity.meant import stale
@@ -27,6 +24,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all-releases", action="store_true", help="render with kubeadm of every minor, 1.22 to 1.37")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep the tests of one pair on one worker, and the library quiet about kubeadm's old serials."""
+    if config.getoption("dist", "no") == "load":
+        config.option.dist = "loadgroup"
+    # The authorities of kubeadm before 1.28 have serial 0, of which the library warns each time that it reads one.
+    config.addinivalue_line("filterwarnings", "ignore:Parsed a serial number")
+
+
 def releases(config: pytest.Config) -> tuple[str, ...]:
     """The releases of this run."""
     everything = config.getoption("--all-releases") or os.environ.get("KUBEPHASE_PARITY") == "all"
@@ -37,20 +42,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Give each test that asks for a pair every case with every release that it applies to."""
     if "pair" not in metafunc.fixturenames:
         return
-    # The tests of one pair stay on one worker (--dist loadgroup), which then renders it once.
+    # A pair is rendered once, on the one worker that has all its tests.
     params = [
         pytest.param((case, release), id=f"{case.name}-{release}", marks=pytest.mark.xdist_group(f"{case.name}-{release}"))
         for case, release in pairs(releases(metafunc.config))
     ]
     metafunc.parametrize("pair", params, indirect=True, scope="session")
-
-
-@pytest.fixture(autouse=True)
-def accept_serial_zero() -> Iterator[None]:
-    """Let the library read the authorities of kubeadm before 1.28, whose serial is 0, without a warning for each."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Parsed a serial number", category=CryptographyDeprecationWarning)
-        yield
 
 
 @pytest.fixture(scope="session")

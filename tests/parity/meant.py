@@ -76,6 +76,15 @@ MEANT = (
         reason="the API server is started with sa.pub, which kubeadm leaves out when only sa.key was brought along",
         case="sa-key-only",
     ),
+    Meant(
+        name="service account keys beside an external CA",
+        path="*/sa.*",
+        field="exists",
+        kubeadm="False",
+        ours="True",
+        reason="no CA signs this pair, and the API server does not start without it; kubeadm skips it when ca.key is not there",
+        case="external-ca",
+    ),
 )
 
 

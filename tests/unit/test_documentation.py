@@ -112,5 +112,3 @@ def test_roles_take_every_document_as_a_variable() -> None:
     specs = yaml.safe_load((ROOT / "roles/init/meta/argument_specs.yml").read_text())["argument_specs"]["main"]["options"]
     wanted = {f"kubephase_{option}" for option in KIND_OPTIONS if option != "join_configuration"} | {"kubephase_config_file"}
     assert wanted <= set(specs)
-    defaults = yaml.safe_load((ROOT / "roles/init/defaults/main.yml").read_text())
-    assert {name: spec["default"] for name, spec in specs.items() if "default" in spec} == defaults

@@ -95,6 +95,10 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def _is_duration(value: Any) -> bool:
     if not isinstance(value, str):
         return False
@@ -108,8 +112,9 @@ def _is_duration(value: Any) -> bool:
 _SCALARS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "string": (lambda value: isinstance(value, str), "a text"),
     "bool": (lambda value: isinstance(value, bool), "true or false"),
-    "int": (lambda value: isinstance(value, int) and not isinstance(value, bool), "a whole number"),
+    "int": (_is_whole, "a whole number"),
     "float": (_is_number, "a number"),
     "duration": (_is_duration, "a duration such as 90s or 5m"),
+    "int or duration": (lambda value: _is_whole(value) or _is_duration(value), "a whole number or a duration such as 5s"),
     "quantity": (lambda value: isinstance(value, str) or _is_number(value), "a quantity such as 100Mi"),
 }

@@ -11,29 +11,27 @@ from typing import Any
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.durations import parse_duration
 
-# kubeadm leaves the timeouts of an InitConfiguration alone when the v1beta3 field says no more than its default.
+# kubeadm takes these for a field that was not set.
 _SAYS_NOTHING = (timedelta(0), timedelta(minutes=4))
 
 
-def from_v1beta3(kind: str, document: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The checked document, and what it says about another kind, in v1beta4 shape; arguments stay a map until merged."""
+def from_v1beta3(kind: str, document: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The checked document in v1beta4 shape, and the timeouts it asks of init and join; arguments stay a map until merged."""
     if kind == "ClusterConfiguration":
         return _cluster(document)
     if kind == "JoinConfiguration":
-        return {kind: _join(document)}
-    return {kind: document}
+        return _join(document), {}
+    return document, {}
 
 
-def _cluster(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """timeoutForControlPlane moved to the timeouts of the InitConfiguration."""
+def _cluster(document: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """timeoutForControlPlane left the ClusterConfiguration for the timeouts of whoever waits."""
     api_server = dict(document.get("apiServer", {}))
     timeout = api_server.pop("timeoutForControlPlane", None)
     if timeout is None:
-        return {"ClusterConfiguration": document}
-    converted = {"ClusterConfiguration": {**document, "apiServer": api_server}}
-    if parse_duration(timeout) not in _SAYS_NOTHING:
-        converted["InitConfiguration"] = {"timeouts": {"controlPlaneComponentHealthCheck": timeout}}
-    return converted
+        return document, {}
+    timeouts = {} if parse_duration(timeout) in _SAYS_NOTHING else {"controlPlaneComponentHealthCheck": timeout}
+    return {**document, "apiServer": api_server}, timeouts
 
 
 def _join(document: dict[str, Any]) -> dict[str, Any]:

@@ -129,7 +129,7 @@ def _complete_node(
 
 def _socket(given: str, release: Release, facts: NodeFacts | None, path: str, findings: Findings) -> str:
     if given:
-        if "://" not in given and release.cri_socket_has_scheme:
+        if given.startswith("/") and release.cri_socket_has_scheme:
             findings.warn(path, f"{shown(given)} has no URL scheme; unix:// was put before it")
             return f"unix://{given}"
         return given

@@ -100,8 +100,8 @@ class Duration(Shape):
             return self.refuse(value, path, findings)
         try:
             parse_duration(value)
-        except ValueError:
-            return self.refuse(value, path, findings)
+        except ValueError as error:
+            return self.refuse(value, path, findings, f"This is {error}.")
         return str.__str__(value)
 
     def build(self, value: Any) -> Any:
@@ -176,9 +176,11 @@ class MapOf(Shape):
 class Object(Shape):
     """A mapping with known fields; a field that is null counts as absent, as it does for kubeadm."""
 
-    def __init__(self, make: Callable[..., Any] | None, fields: Mapping[str, Shape]) -> None:
+    def __init__(self, make: Callable[..., Any] | None, fields: Mapping[str, Shape], moved: Mapping[str, str] | None = None) -> None:
         self.make = make
         self.fields = dict(fields)
+        # Fields of another version of the API, each with the place it has in this one.
+        self.moved = moved or {}
         self.secret = any(field.secret for field in self.fields.values())
         self.expected = "a mapping"
         self._names = {name: attribute(name) for name in self.fields}
@@ -199,7 +201,7 @@ class Object(Shape):
 
     def _unknown(self, key: Any, path: str, findings: Findings) -> None:
         name = key if isinstance(key, str) else shown(key)
-        hint = did_you_mean(name, self.fields) or "Known fields: " + ", ".join(self.fields) + "."
+        hint = self.moved.get(name) or did_you_mean(name, self.fields) or "Known fields: " + ", ".join(self.fields) + "."
         # The value stays out of the message: a misspelt field may hold a secret.
         findings.problem(f"{path}.{name[:80]}", "an unknown field", "a field of this object", hint)
 

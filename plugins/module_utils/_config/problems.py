@@ -6,10 +6,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 _SHOWN = 80
+# A token or a certificate key in a field that is not meant for one is still a secret.
+_LIKE_A_SECRET = re.compile(
+    r"(?<![a-zA-Z0-9])[a-zA-Z0-9]{6}\.[a-zA-Z0-9]{16}(?![a-zA-Z0-9])|(?<![:0-9a-fA-F])[0-9a-fA-F]{64}(?![0-9a-fA-F])"
+)
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,7 @@ class Findings:
         self.warnings: list[str] = []
         self._paths: list[str] = []
         self._source = source
-        self._origins = origins or {}
+        self._origins = {} if origins is None else origins
 
     def within(self, source: str) -> Findings:
         """The same collection, for places in another source."""
@@ -86,6 +91,8 @@ def _inside(path: str, holder: str) -> bool:
 def shown(value: object) -> str:
     """A value as it may stand in a message: its repr, cut short."""
     if isinstance(value, str):
+        if _LIKE_A_SECRET.search(value):
+            return shape(value)
         text = repr(str.__str__(value[: _SHOWN + 1]))
     elif isinstance(value, (bool, float, type(None))):
         text = repr(value)

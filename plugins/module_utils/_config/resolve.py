@@ -32,6 +32,7 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._config.rules_ne
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.rules_node import check_api_endpoint, check_node
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.rules_pods import check_pods
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.rules_release import (
+    check_gates,
     check_phases,
     check_release,
     find_release,
@@ -88,6 +89,7 @@ def judge(
     if release is not None:
         cluster = replace(cluster, kubernetes_version=_with_v(given.kubernetes_version or (facts.kubelet_version if facts else "")))
 
+    check_gates(cluster, release, findings)
     _check(cluster, init, join, node, rules, secrets_known, findings)
     kubelet, proxy = plain.get("KubeletConfiguration", {}), plain.get("KubeProxyConfiguration", {})
     check_components(kubelet, proxy, rules, findings)

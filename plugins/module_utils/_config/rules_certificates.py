@@ -49,7 +49,7 @@ def check_names(names: tuple[str, ...], path: str, findings: Findings) -> None:
     """Alternative names are addresses, DNS names or wildcards."""
     for index, name in enumerate(names):
         if not is_host(name) and not is_wildcard_subdomain(name):
-            hint = "Write it in lower case." if is_dns_subdomain(name.lower()) else ""
+            hint = "Write it in lower case." if name != name.lower() and is_dns_subdomain(name.lower()) else ""
             findings.problem(f"{path}[{index}]", shown(name), "an IP address, a DNS name or a DNS name that starts with '*.'", hint)
 
 
@@ -98,7 +98,8 @@ def _check_external(external: ExternalEtcd, path: str, findings: Findings) -> No
     if not external.endpoints:
         findings.problem(f"{path}.endpoints", "nothing", "at least one URL such as https://10.0.0.1:2379")
     _check_urls(external.endpoints, any(files.values()), f"{path}.endpoints", findings)
-    _check_urls(external.http_endpoints, False, f"{path}.httpEndpoints", findings)
+    if external.http_endpoints != external.endpoints:
+        _check_urls(external.http_endpoints, False, f"{path}.httpEndpoints", findings)
 
 
 def _check_urls(urls: tuple[str, ...], tls: bool, path: str, findings: Findings) -> None:

@@ -11,6 +11,7 @@ from ipaddress import IPv6Network
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.addresses import (
     Network,
     has_host_bits,
+    is_host,
     overlap,
     parse_address,
     parse_endpoint,
@@ -161,6 +162,7 @@ def check_api_address(address: str, path: str, findings: Findings) -> None:
     """An advertise address is one IP address that other hosts can use; loopback and 'any' ask for detection."""
     parsed = parse_address(address)
     if parsed is None:
-        findings.problem(path, shown(address), "an IP address", "A DNS name belongs in controlPlaneEndpoint.")
+        hint = "A DNS name belongs in controlPlaneEndpoint." if is_host(address) else ""
+        findings.problem(path, shown(address), "an IP address", hint)
     elif parsed.is_multicast or parsed.is_link_local or str(parsed) == "255.255.255.255":
         findings.problem(path, shown(address), "an address that other hosts can reach")

@@ -89,8 +89,8 @@ def _check_envs(envs: tuple[EnvVar, ...], path: str, findings: Findings) -> None
             findings.problem(f"{place}.valueFrom", f"{len(env.value_from)} references", "exactly one reference")
         for name in ("configMapKeyRef", "secretKeyRef"):
             if name in env.value_from:
-                findings.problem(f"{place}.valueFrom.{name}", "a reference to an API object", "fieldRef or resourceFieldRef",
-                                 "The kubelet refuses static pods that need API objects.")  # fmt: skip
+                hint = "The kubelet refuses static pods that need API objects."
+                findings.problem(f"{place}.valueFrom.{name}", "a reference to an API object", "fieldRef or resourceFieldRef", hint)
 
 
 def _check_volumes(volumes: tuple[HostPathMount, ...], path: str, findings: Findings) -> None:

@@ -39,13 +39,24 @@ def find_release(version: str, facts: NodeFacts | None, findings: Findings) -> R
     return None
 
 
-def check_release(cluster: ClusterConfiguration, release: Release, findings: Findings) -> None:
-    """Judge what not every release knows."""
+def check_gates(cluster: ClusterConfiguration, release: Release | None, findings: Findings) -> None:
+    """Judge the feature gates by the release; while that is unknown, a gate of any release may be the host's."""
+    if not cluster.feature_gates:
+        return
+    known = sorted(release.feature_gates) if release else _gates_of_any_release()
+    owner = f"kubeadm {release.version}" if release else "kubeadm"
     for gate in cluster.feature_gates:
-        if gate not in release.feature_gates:
-            known = sorted(release.feature_gates)
-            expected = f"a feature gate of kubeadm {release.version}: {', '.join(known)}"
+        if gate not in known:
+            expected = f"a feature gate of {owner}: {', '.join(known)}"
             findings.problem(f"{_PATH}.featureGates.{gate[:80]}", "an unknown feature gate", expected, did_you_mean(gate, known))
+
+
+def _gates_of_any_release() -> list[str]:
+    return sorted({gate for minor in range(OLDEST, NEWEST + 1) for gate in release_for(f"v1.{minor}.0").feature_gates})
+
+
+def check_release(cluster: ClusterConfiguration, release: Release, findings: Findings) -> None:
+    """Judge the fields that not every release knows."""
     for path, hint in _too_new(cluster, release):
         # What the release's own stored configuration cannot hold would be lost at the next kubeadm upgrade.
         findings.problem(f"{_PATH}.{path}", "a field of later releases", f"a field that {release.version} knows", hint)
@@ -90,7 +101,7 @@ def check_phases(skipped: tuple[str, ...], joining: bool, release: Release, path
     """A phase that does not exist cannot be skipped: kubeadm refuses the name, and a slip would run what was to be left out."""
     known = _phases(release.join_phases if joining else release.init_phases, _sub_phases(release, joining))
     for index, name in enumerate(skipped):
-        if name.lower() not in known:
+        if name not in known:
             place = f"{path}.skipPhases[{index}]"
             findings.problem(place, shown(name), f"a phase of kubeadm {release.version}", did_you_mean(name, known))
 

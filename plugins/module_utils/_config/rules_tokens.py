@@ -96,8 +96,8 @@ def _check_token_discovery(by_token: BootstrapTokenDiscovery, path: str, secrets
         hint = "Leave the scheme away." if "://" in endpoint else ""
         findings.problem(f"{path}.apiServerEndpoint", shown(endpoint), "host:port of an API server", hint)
     if not by_token.ca_cert_hashes and not by_token.unsafe_skip_ca_verification:
-        findings.problem(f"{path}.caCertHashes", "nothing", "at least one sha256:… pin of the cluster's CA",
-                         "unsafeSkipCAVerification: true trusts whoever answers.")  # fmt: skip
+        hint = "unsafeSkipCAVerification: true trusts whoever answers."
+        findings.problem(f"{path}.caCertHashes", "nothing", "at least one sha256:… pin of the cluster's CA", hint)
     for index, pin in enumerate(by_token.ca_cert_hashes):
         if not _PIN.fullmatch(pin):
             # kubeadm notices only after it has talked to the cluster.

@@ -98,7 +98,8 @@ class _Edition:
 
     def component(self, make: Callable[..., Any], **more: Shape) -> Object:
         envs = self.only_v1beta4(extraEnvs=ListOf(_ENV))
-        return Object(make, {"extraArgs": self.args, "extraVolumes": ListOf(_VOLUME), **envs, **more})
+        moved = {"timeoutForControlPlane": "In v1beta4 it is timeouts.controlPlaneComponentHealthCheck of the InitConfiguration."}
+        return Object(make, {"extraArgs": self.args, "extraVolumes": ListOf(_VOLUME), **envs, **more}, moved)
 
     def etcd(self) -> Object:
         local = Object(
@@ -183,6 +184,7 @@ class _Edition:
                 "tlsBootstrapToken": _SECRET,
                 **self.only_v1beta3(timeout=_DURATION),
             },
+            {"timeout": "In v1beta4 it is timeouts.discovery."},
         )
         return Object(
             kinds.JoinConfiguration,

@@ -59,6 +59,7 @@ def canonical(sources: Sequence[Source]) -> Canonical:
     documents: dict[str, dict[str, Any]] = {}
     versions: dict[str, str] = {}
     seen: set[tuple[str, str]] = set()
+    timeouts: dict[str, Any] = {}
     for source in sources:
         at = findings.within(source.name)
         kind = _kind(source, at)
@@ -73,9 +74,15 @@ def canonical(sources: Sequence[Source]) -> Canonical:
             continue
         if version and kind not in COMPONENT_GROUPS:
             versions[f"{source.name}: {kind}"] = version
-        for part, body in _read(source, kind, version, at).items():
-            _note_origins(body, part, source.name, origins)
-            documents[part] = _merged(documents.get(part, {}), body)
+        body = _shape(source, kind, version).read(_body(source.data), kind, at)
+        if body is BAD:
+            continue
+        if version == "v1beta3":
+            body, asked = from_v1beta3(kind, body)
+            timeouts.update(asked)
+        _note_origins(body, kind, source.name, origins)
+        documents[kind] = _merged(documents.get(kind, {}), body)
+    _hand_down(timeouts, documents)
     plain = {kind: with_arg_lists(body) for kind, body in documents.items()}
     if findings.problems:
         # Judge what could be read as well, so that a person sees every problem in one go.
@@ -133,13 +140,17 @@ def _version(given: Any, kind: str, findings: Findings) -> str | None:
     return None
 
 
-def _read(source: Source, kind: str, version: str, findings: Findings) -> dict[str, dict[str, Any]]:
-    """The source's documents in v1beta4 shape; v1beta3 may put a field into another document."""
-    body = {key: value for key, value in source.data.items() if key not in ("kind", "apiVersion")}
-    clean = _shape(source, kind, version).read(body, kind, findings)
-    if clean is BAD:
-        return {}
-    return from_v1beta3(kind, clean) if version == "v1beta3" else {kind: clean}
+def _body(data: Mapping[Any, Any]) -> dict[Any, Any]:
+    return {key: value for key, value in data.items() if key not in ("kind", "apiVersion")}
+
+
+def _hand_down(timeouts: dict[str, Any], documents: dict[str, dict[str, Any]]) -> None:
+    """Timeouts of a v1beta3 ClusterConfiguration hold for init and join where those do not say otherwise."""
+    if not timeouts:
+        return
+    waiting = [kind for kind in ("InitConfiguration", "JoinConfiguration") if kind in documents]
+    for kind in waiting or ["InitConfiguration"]:
+        documents[kind] = _merged({"timeouts": timeouts}, documents.get(kind, {}))
 
 
 def _shape(source: Source, kind: str, version: str) -> Shape:

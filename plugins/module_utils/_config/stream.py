@@ -95,6 +95,8 @@ class _Plain:
             raise _Refused(node, "an alias inside the value that it stands for", "a document that does not contain itself")
         if isinstance(node, yaml.ScalarNode):
             return _scalar(node)
+        if node.tag not in (f"{_TAG}seq", f"{_TAG}map"):
+            raise _Refused(node, f"a value of type {_short(node.tag)}", "a mapping, a list, a text, a number, true, false or nothing")
         self._open.add(id(node))
         try:
             if isinstance(node, yaml.SequenceNode):
@@ -127,8 +129,12 @@ class _Plain:
         return others
 
 
+def _short(tag: str) -> str:
+    return tag[len(_TAG) :][:40] if tag.startswith(_TAG) else tag[:40]
+
+
 def _scalar(node: yaml.ScalarNode) -> Any:
-    kind = node.tag[len(_TAG) :] if node.tag.startswith(_TAG) else node.tag
+    kind = _short(node.tag)
     text: str = node.value
     try:
         if kind == "null":
@@ -143,7 +149,7 @@ def _scalar(node: yaml.ScalarNode) -> Any:
         raise _Refused(node, "a value that does not fit its type", f"a value of type {kind}") from None
     if kind in ("str", "value"):
         return text
-    raise _Refused(node, f"a value of type {kind[:40]}", "a text, a number, true, false or nothing")
+    raise _Refused(node, f"a value of type {kind}", "a text, a number, true, false or nothing")
 
 
 def _whole(text: str) -> int:

@@ -52,6 +52,12 @@ class ClusterObjectFacts:
     coredns_reads_nodes = Before("1.28.0")
     coredns_no_negative_cache = Since("1.32.0")
     coredns_replicas = Always(2)
+    kube_proxy_modes: Row[tuple[str, ...]] = Steps(
+        ("1.22.0", ("iptables", "ipvs", "userspace")),
+        ("1.26.0", ("iptables", "ipvs")),
+        # Behind a gate of kube-proxy's own until 1.31.
+        ("1.29.0", ("iptables", "ipvs", "nftables")),
+    )
     kube_proxy_empty_mode = Steps(("1.22.0", ""), ("1.37.0", "iptables"))
     kube_proxy_either_wildcard = Since("1.37.0")
 

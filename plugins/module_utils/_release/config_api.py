@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.kubephase.cluster.plugins.module_utils._release.timeline import Always, Before, Each, Since, Steps
+from ansible_collections.kubephase.cluster.plugins.module_utils._release.timeline import Always, Each, Since, Steps
 
 ACCEPTED = "accepted"
 DEPRECATED = "deprecated"
@@ -52,7 +52,19 @@ class TimeoutFacts:
     # Before the timeouts structure: reads and node patches had limits of their own.
     api_read_seconds = Steps(("1.22.0", 15), ("1.30.0", 60))
     patch_node_seconds = Steps(("1.22.0", 120), ("1.30.0", 60))
-    timeout_for_control_plane_field = Before("1.37.0")
+    # timeoutForControlPlane of v1beta3 was read, then only ever converted, until each minor learnt to read it again.
+    timeout_for_control_plane_counts = Steps(
+        ("1.22.0", True),
+        ("1.30.0", False),
+        ("1.31.13", True),
+        ("1.32.0", False),
+        ("1.32.9", True),
+        ("1.33.0", False),
+        ("1.33.5", True),
+        ("1.34.0", False),
+        ("1.34.1", True),
+        ("1.37.0", False),
+    )
     api_poll_seconds = Always(0.5)
     discovery_poll_seconds = Always(5)
     tls_bootstrap_poll_seconds = Steps(("1.22.0", 5), ("1.26.0", 1))

@@ -21,7 +21,6 @@ class JoinFacts:
     # A new member votes at once, is a learner if the gate EtcdLearnerMode says so, or always is one.
     etcd_member_joins_as = Steps(("1.22.0", "voter"), ("1.27.0", "gate"), ("1.33.0", "learner"))
     learner_promotion_waits_for_start = Since("1.32.12", "1.33.8", "1.34.4", "1.35.1", "1.36.0")
-    learner_promotion_sees_promoted = Since("1.31.11", "1.32.7", "1.33.3", "1.34.0")
     # A member that is there already, voter or learner, is found before it is added again.
     etcd_member_add_lists_first = Since("1.28.15", "1.29.10", "1.30.6", "1.31.2", "1.32.0")
     etcd_health_by_quorum = Since("1.33.12", "1.34.8", "1.35.5", "1.36.1")

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from typing import Any
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._release.timeline import Always, Before, Derived, Each, Row, Since, Steps
@@ -49,7 +50,8 @@ _ZERO_VALUES: Mapping[str, tuple[Any, Row[bool]]] = {
 
 
 def _present_zeros(present: Mapping[str, bool], version: Version) -> dict[str, Any]:
-    return {path: value for path, (value, _) in _ZERO_VALUES.items() if present[path]}
+    # A copy, because what takes the empty objects fills them.
+    return {path: copy(value) for path, (value, _) in _ZERO_VALUES.items() if present[path]}
 
 
 class KubeletFacts:

@@ -169,6 +169,7 @@ class PreflightFacts:
         ("1.34.0", (r"^5\.4.*$", r"^5\.10.*$", r"^5\.15.*$", r"^([6-9]|[1-9][0-9]+)\.([0-9]+)\.([0-9]+).*$")),
     )
     kernel_severity = Steps(("1.22.0", ERROR), ("1.34.0", WARNING))
+    # The kubelet's minor decides, which may be older than the release.
     cgroup_v1_severity: Severity = Steps(("1.22.0", None), ("1.32.0", WARNING), ("1.35.0", ERROR))
     cgroup_v1_controllers: Row[tuple[str, ...]] = Always(("cpu", "cpuacct", "cpuset", "devices", "freezer", "memory", "pids"))
     cgroup_v2_controllers: Row[tuple[str, ...]] = Always(("cpu", "cpuset", "devices", "freezer", "memory", "pids"))

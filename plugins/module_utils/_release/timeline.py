@@ -72,6 +72,9 @@ class Steps(Row[T_co]):
         self._values = tuple(value for _, value in steps)
         if self._starts[0] != Version(1, OLDEST, 0):
             raise BadRow(f"the first step is {self._starts[0]}, so older releases would have no value")
+        for start, before, after in zip(self._starts[1:], self._values, self._values[1:]):
+            if before == after:
+                raise BadRow(f"the step at {start} changes nothing")
 
     def at(self, version: Version) -> T_co:
         """Tell the value of the last step at or before the release."""

@@ -82,7 +82,7 @@ func (w *walk) describe(pkg *goPackage, in *ast.TypeSpec, expression ast.Expr, p
 		element, err := w.describe(pkg, in, typed.Elt, path+"[]")
 		return "list of " + element, err
 	case *ast.MapType:
-		element, err := w.describe(pkg, in, typed.Value, path+"{}")
+		element, err := w.describe(pkg, in, typed.Value, path+"[]")
 		return "map of " + element, err
 	case *ast.StructType:
 		return "object", w.structure(pkg, in, typed, path)

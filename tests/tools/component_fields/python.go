@@ -29,17 +29,32 @@ func (h *history) add(minor int, fields map[string]string) {
 	}
 }
 
-// lines prints one line a field and type, with the minors where these are not all.
+// entry is one field with one type in an uninterrupted range of minors.
+type entry struct {
+	path, typ   string
+	first, last int
+}
+
+// lines prints one line an entry, an object before what is in it.
 func (h *history) lines() []string {
-	var lines []string
+	var entries []entry
 	for path, types := range h.minors {
 		for typ, minors := range types {
 			for _, run := range runs(minors) {
-				lines = append(lines, path+": "+typ+rangeText(run[0], run[1]))
+				entries = append(entries, entry{path, typ, run[0], run[1]})
 			}
 		}
 	}
-	sort.Strings(lines)
+	sort.Slice(entries, func(i, j int) bool {
+		if entries[i].path != entries[j].path {
+			return entries[i].path < entries[j].path
+		}
+		return entries[i].first < entries[j].first
+	})
+	lines := make([]string, len(entries))
+	for i, one := range entries {
+		lines[i] = one.path + ": " + one.typ + rangeText(one.first, one.last)
+	}
 	return lines
 }
 

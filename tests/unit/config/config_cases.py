@@ -249,8 +249,9 @@ CASES: list[Case] = [
     *_refused(f"{C}.apiServer.certSANs", "lb.example.com"),
     *_refused(f"{LAE}.bindPort", "6443", 6443.5, True),
     *_accepted(f"{C}.clusterName", "prod", ""),
-    *_accepted(f"{INIT}.skipPhases", ["addon/kube-proxy"], [], ["Preflight", "certs/all", "kubeconfig/super-admin"]),
-    *_refused(f"{INIT}.skipPhases", ["addons"], ["addon/corends"], ["control-plane-join"], at="[0]", kubeadm=ACCEPTS),
+    *_accepted(f"{INIT}.skipPhases", ["addon/kube-proxy"], [], ["preflight", "certs/all", "kubeconfig/super-admin"]),
+    # kubeadm looks at these names when init and join start, not when it validates the file.
+    *_refused(f"{INIT}.skipPhases", ["addons"], ["Preflight"], ["addon/corends"], ["control-plane-join"], at="[0]", kubeadm=ACCEPTS),
     *_refused(f"{J}.skipPhases", ["addon"], at="[0]", kubeadm=ACCEPTS),
     *_accepted(f"{J}.skipPhases", ["control-plane-prepare/certs", "kubelet-wait-bootstrap"]),
 ]

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from ipaddress import IPv4Network
 from pathlib import Path
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lab import inventory, layout, manifests, network
+from lab import firewall, inventory, layout, manifests
 from lab.errors import LabError
 from lab.identity import hosts_file
 from lab.instance import Instance
@@ -127,13 +128,20 @@ def test_kubeadm_documents_fit_the_release(version: str, api: str, cgroup_v1: ob
 
 LISTING = """\
 -P FORWARD ACCEPT
--A FORWARD -i cni1 ! -o cni1 -m comment --comment "kubephase:kp1" -j DROP
--A FORWARD -i cni2 ! -o cni2 -m comment --comment kubephase:kp1-self -j DROP
+-A FORWARD -i cni1 ! -o cni1 -m comment --comment "kubephase:kp1" -c 12 720 -j DROP
+-A FORWARD -i cni2 ! -o cni2 -m comment --comment kubephase:kp1-self -c 7 420 -j DROP
 -A FORWARD -j SOMEONE-ELSES
 """
 
 
 def test_rules_are_found_by_the_whole_name_of_their_instance() -> None:
-    assert network.instance_rules(LISTING, "kp1") == [network.rule("kp1", "cni1", "DROP")]
-    assert network.instance_rules(LISTING, "kp1-self") == [network.rule("kp1-self", "cni2", "DROP")]
-    assert network.instance_rules(LISTING, "kp") == []
+    plain = re.sub(r" -c \d+ \d+", "", LISTING)
+    for name, bridge in (("kp1", "cni1"), ("kp1-self", "cni2")):
+        assert firewall.instance_rules(plain, name) == firewall.wanted("iptables", firewall.GUARD, name, bridge, SUBNET)
+    assert firewall.instance_rules(plain, "kp") == []
+
+
+def test_packets_are_read_from_the_instances_own_rule() -> None:
+    assert (firewall.packets(LISTING, "kp1"), firewall.packets(LISTING, "kp1-self")) == (12, 7)
+    with pytest.raises(LabError, match="missing"):
+        firewall.packets(LISTING, "kp2")
