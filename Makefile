@@ -48,7 +48,7 @@ sanity: setup ## ansible-test sanity on the built collection
 	@bash tests/sanity.sh
 
 unit: setup ## Unit tests of the pure code, the architecture test, the documentation test
-	pytest -q -n 2 tests/unit
+	pytest -q -n 2 tests/unit tests/integration
 
 parity: setup ## Compare with real kubeadm 1.22.17, 1.28.15 and 1.37.1
 	pytest -q -n 2 tests/parity

@@ -85,5 +85,4 @@ def down(store: Store, name: str) -> bool:
         firewall.remove(name)
         existed = bool(there) or home.exists()
         nodes.remove_tree(home)
-    (store.root / "locks" / f"instance-{name}.lock").unlink(missing_ok=True)
     return existed

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import shutil
 import tarfile
 import tempfile
@@ -111,6 +112,6 @@ def copy(source: str | Path, target: Path) -> None:
     """Put a program somewhere with its execute bit, sharing the bytes where the file system can."""
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        target.hardlink_to(source)
-    except (OSError, AttributeError):
+        os.link(source, target)
+    except OSError:
         shutil.copy2(source, target)

@@ -20,5 +20,22 @@ if [ ! -e "$bootstrap" ]; then
   printf 'import ensurepip\nensurepip.bootstrap(upgrade=True)\n' >"$bootstrap"
 fi
 
+# Where pyenv keeps several versions, its shims answer for all of them and run only the chosen one.
+tools=$(dirname "$(command -v ansible-test)")
+if command -v pyenv >/dev/null; then
+  for version in "$(pyenv root)"/versions/3.{9,1?}.*; do
+    [ -x "$version/bin/python" ] && PATH=$version/bin:$PATH
+  done
+fi
+export PATH=$tools:$PATH
+
 cd "$collection"
-ansible-test sanity --color no
+ansible-test sanity --color no --python 3.11
+for minor in 9 10 12 13; do
+  if "python3.$minor" -c '' 2>/dev/null; then
+    ansible-test sanity --color no --test compile --python "3.$minor"
+    ansible-test sanity --color no --test import --python "3.$minor"
+  else
+    echo "sanity: no Python 3.$minor on this machine, its compile and import tests are left out"
+  fi
+done

@@ -118,6 +118,8 @@ kubeconfigs:
       sample: it does not exist
 """
 
+from typing import Any
+
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.clock import Clock
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.files import Files
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.host import Host
@@ -127,13 +129,13 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._runner.interpre
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner.module import run
 
 
-def make(root=""):
+def make(root: str = "") -> tuple[Any, World]:
     """Give the phase and the adapters that it works through."""
     files = Files(root)
     return KubeconfigPhase(), World(files=files, issuer=Issuer(files), clock=Clock(), host=Host())
 
 
-def main():
+def main() -> None:
     """Run the phase."""
     spec = {
         "names": {

@@ -127,6 +127,8 @@ certificates:
       sample: it lacks the name api.example.test
 """
 
+from typing import Any
+
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.clock import Clock
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.files import Files
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.host import Host
@@ -150,13 +152,13 @@ NAMES = [
 ]
 
 
-def make(root=""):
+def make(root: str = "") -> tuple[Any, World]:
     """Give the phase and the adapters that it works through."""
     files = Files(root)
     return CertsPhase(), World(files=files, issuer=Issuer(files), clock=Clock(), host=Host())
 
 
-def main():
+def main() -> None:
     """Run the phase."""
     spec = {"names": {"type": "list", "elements": "str", "choices": NAMES}, "renew_before": {"type": "str"}}
     run(make, ("cryptography",), spec, durations=("renew_before",))

@@ -36,7 +36,11 @@ def cluster_document(place: Path, **fields: Any) -> dict[str, Any]:
 
 def test_the_file_is_read_and_variables_win(tmp_path: Path) -> None:
     networking = {"dnsDomain": "file.test", "serviceSubnet": "10.50.0.0/16"}
-    name = kubeadm_yaml(tmp_path, cluster_document(tmp_path, networking=networking), {**INIT, "kind": "InitConfiguration", "apiVersion": "kubeadm.k8s.io/v1beta4"})
+    name = kubeadm_yaml(
+        tmp_path,
+        cluster_document(tmp_path, networking=networking),
+        {**INIT, "kind": "InitConfiguration", "apiVersion": "kubeadm.k8s.io/v1beta4"},
+    )
     host = {"kubephase_config_file": name, "kubephase_cluster_configuration": {"networking": {"dnsDomain": "variable.test"}}}
     played = play(tmp_path, [{"kubephase.cluster.documents": None}, *CERTS], "-v", hosts={"cp1": host})
     assert played.code == 0, played.output
@@ -66,7 +70,7 @@ def test_a_mistake_of_one_host_stops_all_before_any_is_touched(tmp_path: Path) -
         "cp1": {"kubephase_cluster_configuration": cluster(tmp_path)},
         "cp2": {"kubephase_cluster_configuration": cluster(tmp_path, clusterNam="x", networking={"podSubnet": "10.0.0.0/33"})},
     }
-    tasks = [{"kubephase.cluster.documents": None, "any_errors_fatal": True}, *CERTS]
+    tasks: list[dict[str, Any]] = [{"kubephase.cluster.documents": None, "any_errors_fatal": True}, *CERTS]
     played = play(tmp_path, tasks, hosts=hosts)
     assert played.code != 0
     assert "The kubeadm documents of cp2 are not valid" in played.output
@@ -139,7 +143,10 @@ def test_a_missing_library_is_named_with_its_package(tmp_path: Path) -> None:
     host = {"kubephase_cluster_configuration": cluster(tmp_path), "kubephase_init_configuration": INIT}
     played = play(tmp_path, CERTS, hosts={"cp1": host}, INTERPRETER=str(tmp_path / "bare/bin/python"))
     assert played.code != 0
-    assert "The Python library cryptography is missing on this host. Install it, for example: apt-get install python3-cryptography" in played.output
+    assert (
+        "The Python library cryptography is missing on this host. Install it, for example: apt-get install python3-cryptography"
+        in played.output
+    )
     assert "Traceback" not in played.output
 
 
@@ -163,7 +170,7 @@ def test_secrets_leave_no_trace(tmp_path: Path, mistake: bool) -> None:
             "bootstrapTokens": [{"token": CANARIES["token"]}, {"token": CANARIES["second"] + ("%" if mistake else "")}],
         },
     }
-    tasks = [{"import_role": {"name": "kubephase.cluster.init", "tasks_from": "main"}, "vars": {}, "tags": ["certs"]}]
+    tasks = [{"import_role": {"name": "kubephase.cluster.init", "tasks_from": "main"}}]
     played = play(
         tmp_path,
         tasks,
@@ -185,7 +192,11 @@ def test_secrets_leave_no_trace(tmp_path: Path, mistake: bool) -> None:
             subprocess.run(["python3", str(path), "explode"], check=True, capture_output=True)
             written += [each for each in path.parent.rglob("*") if each.is_file()]
     assert any("AnsiballZ_" in path.name for path in written) or mistake
-    trace = [canary for canary in CANARIES.values() if canary.partition(".")[2] and canary.partition(".")[2] in played.output or canary in played.output]
+    trace = [
+        canary
+        for canary in CANARIES.values()
+        if (canary.partition(".")[2] and canary.partition(".")[2] in played.output) or canary in played.output
+    ]
     assert trace == []
     for path in written:
         content = path.read_bytes()

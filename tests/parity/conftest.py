@@ -25,7 +25,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep the tests of one pair on one worker, and the library quiet about kubeadm's old serials."""
+    """Keep the tests of one pair on one worker, modes independent of who runs them, and the library quiet about old serials."""
+    # kubeadm's directories depend on the umask; both sides get the usual one.
+    os.umask(0o022)
     if config.getoption("dist", "no") == "load":
         config.option.dist = "loadgroup"
     # The authorities of kubeadm before 1.28 have serial 0, of which the library warns each time that it reads one.

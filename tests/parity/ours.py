@@ -15,10 +15,10 @@ from typing import Any
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.secrets import split_secrets
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.sources import canonical
-from ansible_collections.kubephase.cluster.plugins.module_utils._config.stream import read
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Change
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner.engine import execute
 from ansible_collections.kubephase.cluster.plugins.modules import kubeconfig_file, pki_cert
+from ansible_collections.kubephase.cluster.plugins.plugin_utils.document_stream import read
 from ansible_collections.kubephase.cluster.tests.parity.cases import Case
 from ansible_collections.kubephase.cluster.tests.parity.oracle import (
     USER_FILE,

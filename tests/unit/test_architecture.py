@@ -19,7 +19,7 @@ PREFIX = "ansible_collections.kubephase.cluster.plugins.module_utils."
 ALLOWED: dict[str, tuple[set[str], set[str]]] = {
     "_plan": (set(), set()),
     "_release": (set(), set()),
-    "_config": ({"_release"}, {"yaml"}),
+    "_config": ({"_release"}, set()),
     "_pki": ({"_plan", "_config", "_release"}, {"cryptography"}),
     "_kubeconfig": ({"_plan", "_config", "_release", "_pki"}, {"yaml"}),
     "_adapters": ({"_plan"}, {"cryptography", "kubernetes", "yaml"}),
@@ -27,7 +27,7 @@ ALLOWED: dict[str, tuple[set[str], set[str]]] = {
 }
 
 # Libraries that only one file of a room may import, because others of the room are sent where they are not needed.
-ONLY_IN = {("_config", "yaml"): {"stream.py"}, ("_runner", "ansible"): {"module.py"}}
+ONLY_IN = {("_runner", "ansible"): {"module.py"}}
 
 # The pure rooms take time, randomness and the outside world as arguments.
 PURE = {"_plan", "_release", "_config", "_pki", "_kubeconfig"}

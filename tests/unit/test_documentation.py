@@ -13,6 +13,7 @@ from unittest import mock
 
 import pytest
 import yaml
+
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner import module as runner
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner.options import KIND_OPTIONS, SPEC
 
@@ -62,7 +63,9 @@ def disagreements(documented: dict[str, Any], spec: dict[str, Any]) -> list[str]
     for name in sorted(set(spec) & set(documented)):
         for aspect in ("type", "elements", "choices", "default", "required", "no_log"):
             if aspect != "no_log" and documented[name].get(aspect) != spec[name].get(aspect):
-                found.append(f"{name}: {aspect} is {documented[name].get(aspect)!r} in the documentation, {spec[name].get(aspect)!r} in code")
+                found.append(
+                    f"{name}: {aspect} is {documented[name].get(aspect)!r} in the documentation, {spec[name].get(aspect)!r} in code"
+                )
     return found
 
 

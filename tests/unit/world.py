@@ -12,14 +12,15 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
+
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.clock import Clock
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.files import Files
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.x509 import Issuer, generate_key, private_pem, sign
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.certificates import Profile
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner.engine import Outcome, execute
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner.interpreter import World
-from cryptography import x509
-from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 
 
 @dataclass(frozen=True)

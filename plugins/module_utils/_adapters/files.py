@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Action, Unusable
-from ansible_collections.kubephase.cluster.plugins.module_utils._plan.files import FileState, SetMode, WriteFile
+from ansible_collections.kubephase.cluster.plugins.module_utils._plan.files import FileState, MakeDirectory, RemoveFile, SetMode, WriteFile
 
 _SELINUX = "security.selinux"
 _MARK = ".kubephase-"
@@ -41,7 +41,7 @@ def explained(path: str, error: OSError) -> Unusable:
 class Files:
     """The file system below a root; an empty root is the host itself."""
 
-    applies = (WriteFile, SetMode)
+    applies = (WriteFile, SetMode, RemoveFile, MakeDirectory)
 
     def __init__(self, root: str = "") -> None:
         self._root = root.rstrip("/")
@@ -60,15 +60,41 @@ class Files:
         except OSError as error:
             raise explained(path, error) from error
 
+    def exists(self, path: str) -> bool:
+        """Say whether there is anything at a path, a directory included."""
+        return os.path.exists(self._real(path))
+
+    def directory_mode(self, path: str) -> int | None:
+        """Return the mode of a directory, or None when there is none."""
+        try:
+            status = os.stat(self._real(path))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise explained(path, error) from error
+        return stat.S_IMODE(status.st_mode) if stat.S_ISDIR(status.st_mode) else None
+
+    def below(self, directory: str) -> tuple[str, ...]:
+        """List the files below a directory, sub-directories included, in alphabetical order of their paths."""
+        start = self._real(directory)
+        found = [os.path.join(place, name) for place, _subdirectories, names in os.walk(start) for name in names]
+        return tuple(sorted(path[len(self._root) :] for path in found))
+
     def apply(self, action: Action) -> None:
         """Carry out one of the actions of ``applies``."""
         if isinstance(action, WriteFile):
             self.write([action])
         elif isinstance(action, SetMode):
-            try:
+            with _explaining(action.path):
                 os.chmod(self._real(action.path), action.mode)
-            except OSError as error:
-                raise explained(action.path, error) from error
+        elif isinstance(action, RemoveFile):
+            with _explaining(action.path), suppress(FileNotFoundError):
+                os.unlink(self._real(action.path))
+        elif isinstance(action, MakeDirectory):
+            with _explaining(action.path):
+                _make_directories(os.path.dirname(self._real(action.path)), 0o755)
+                _make_directories(self._real(action.path), action.mode)
+                os.chmod(self._real(action.path), action.mode)
 
     def write(self, wanted: Sequence[WriteFile]) -> None:
         """Write files that belong together: all are on disk before the first one takes its name."""

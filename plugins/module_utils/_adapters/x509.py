@@ -10,7 +10,6 @@ import base64
 import ipaddress
 import secrets
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.files import Files
@@ -47,6 +46,7 @@ class Issuer:
 
     def __init__(self, files: Files) -> None:
         self._files = files
+        self._authorities: dict[PairPaths, tuple[x509.Certificate, Any]] = {}
 
     def apply(self, action: Action) -> None:
         """Carry out one of the actions of ``applies``."""
@@ -85,8 +85,12 @@ class Issuer:
             text = text.replace(marker, base64.b64encode(data).decode())
         self._files.write([WriteFile(action.path, text.encode(), 0o600)])
 
-    @lru_cache(maxsize=None)  # noqa: B019 - lives as long as one module call
     def _authority(self, paths: PairPaths) -> tuple[x509.Certificate, Any]:
+        if paths not in self._authorities:
+            self._authorities[paths] = self._load_authority(paths)
+        return self._authorities[paths]
+
+    def _load_authority(self, paths: PairPaths) -> tuple[x509.Certificate, Any]:
         seen = self._files.read(paths.certificate)
         if seen is None:
             raise Unusable(paths.certificate, "the certificate authority is missing", "Run the certs phase (pki_cert) first")
@@ -109,9 +113,7 @@ def generate_key(algorithm: str) -> Any:
 
 def private_pem(key: Any) -> bytes:
     """Serialise a private key as kubeadm does: PKCS#1 or SEC1, not PKCS#8."""
-    pem: bytes = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
-    )
+    pem: bytes = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption())
     return pem
 
 

@@ -273,9 +273,9 @@ def kube_proxy_fields(minor: int) -> Mapping[str, str]:
 def _fields(table: str, minor: int) -> Mapping[str, str]:
     fields: dict[str, str] = {}
     for line in table.strip().splitlines():
-        path, _, rest = line.partition(": ")
-        kind, _, minors = rest.partition(" @")
-        first, _, last = minors.partition("-")
+        path, _colon, rest = line.partition(": ")
+        kind, _at, minors = rest.partition(" @")
+        first, _dash, last = minors.partition("-")
         if int(first or minor) <= minor <= int(last or minor):
             fields[path] = kind
     return fields

@@ -13,8 +13,6 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._config.duration
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.problems import Findings, did_you_mean, nearest, shape, shown
 from ansible_collections.kubephase.cluster.plugins.module_utils._release import Release
 
-_MODES = (("iptables", 0, 99), ("ipvs", 0, 99), ("nftables", 29, 99), ("userspace", 0, 25))
-
 
 def check_components(kubelet: Mapping[str, Any], proxy: Mapping[str, Any], release: Release, findings: Findings) -> None:
     """Judge the component configurations by the tables of the release."""
@@ -26,12 +24,12 @@ def check_components(kubelet: Mapping[str, Any], proxy: Mapping[str, Any], relea
     minor = release.version.minor
     _Table(kubelet_fields(minor), release, findings).check(kubelet, "KubeletConfiguration", "")
     _Table(kube_proxy_fields(minor), release, findings).check(proxy, "KubeProxyConfiguration", "")
-    _check_mode(proxy.get("mode"), minor, findings)
+    _check_mode(proxy.get("mode"), release, findings)
 
 
-def _check_mode(mode: Any, minor: int, findings: Findings) -> None:
+def _check_mode(mode: Any, release: Release, findings: Findings) -> None:
     """kube-proxy exits when it does not know its mode."""
-    known = [name for name, first, last in _MODES if first <= minor <= last]
+    known = list(release.kube_proxy_modes)
     if isinstance(mode, str) and mode and mode not in known:
         findings.problem("KubeProxyConfiguration.mode", shown(mode), "one of " + ", ".join(known), did_you_mean(mode, known))
 

@@ -59,7 +59,9 @@ def renewed(seen: Kubeconfig) -> str:
 
 def dump(document: dict[str, Any]) -> str:
     """Write YAML as client-go does: keys sorted, no line folded; data markers must stay unquoted."""
-    text: str = yaml.dump(document, Dumper=_fastest("SafeDumper"), default_flow_style=False, sort_keys=True, width=2**20, allow_unicode=True)
+    text: str = yaml.dump(
+        document, Dumper=_fastest("SafeDumper"), default_flow_style=False, sort_keys=True, width=2**20, allow_unicode=True
+    )
     for marker in (AUTHORITY_DATA, CERTIFICATE_DATA, KEY_DATA):
         text = text.replace(f"'{marker}'", marker)
     return text

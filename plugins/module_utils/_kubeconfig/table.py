@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from ansible_collections.kubephase.cluster.plugins.module_utils._config.endpoints import control_plane_url, local_url
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import Documents
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.endpoints import control_plane_url, local_url
+from ansible_collections.kubephase.cluster.plugins.module_utils._release import gate_is_on
 
 DIRECTORY = "/etc/kubernetes"
 
@@ -63,8 +64,7 @@ def user_row(docs: Documents, options: Mapping[str, Any]) -> Row:
 
 
 def _kubelet_talks_locally(docs: Documents) -> bool:
-    rule = docs.known_release.kubelet_conf_server
-    if rule != "gate":
-        return rule == "local"
-    gate = "ControlPlaneKubeletLocalMode"
-    return bool(docs.cluster.feature_gates.get(gate, docs.known_release.feature_gates.get(gate, False)))
+    release = docs.known_release
+    if release.kubelet_conf_server != "gate":
+        return release.kubelet_conf_server == "local"
+    return gate_is_on(release.gates, "ControlPlaneKubeletLocalMode", docs.cluster.feature_gates)

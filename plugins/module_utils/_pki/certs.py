@@ -152,9 +152,7 @@ class _Planner:
                 "A CA is never replaced by itself: put a valid CA certificate there, or check the host's clock",
             )
         if certificate.not_before > self._seen.now:
-            raise Unusable(
-                path, f"the certificate authority is valid only from {stamp(certificate.not_before)}", "Check the host's clock"
-            )
+            raise Unusable(path, f"the certificate authority is valid only from {stamp(certificate.not_before)}", "Check the host's clock")
         if key is not None and not key_matches(certificate, key):
             raise Unusable(
                 path,

@@ -70,9 +70,7 @@ def load_certificates(path: str, pem: bytes) -> tuple[Certificate, ...]:
     try:
         return tuple(_facts(x509.load_pem_x509_certificate(block)) for block in blocks)
     except (ValueError, TypeError, UnsupportedAlgorithm, x509.DuplicateExtension):
-        raise Unusable(
-            path, "its PEM certificate is corrupt", "Restore it from a backup, or move it away to have it issued anew"
-        ) from None
+        raise Unusable(path, "its PEM certificate is corrupt", "Restore it from a backup, or move it away to have it issued anew") from None
 
 
 def load_private_key(path: str, pem: bytes) -> Any:

@@ -44,6 +44,21 @@ class SetMode(Action):
     mode: int
 
 
+@dataclass(frozen=True)
+class RemoveFile(Action):
+    """Remove a file; one that is gone already is as good."""
+
+    path: str
+
+
+@dataclass(frozen=True)
+class MakeDirectory(Action):
+    """Make a directory with this mode, or give an existing one the mode."""
+
+    path: str
+    mode: int
+
+
 def tightened(seen: FileState, allowed: int) -> Change | None:
     """Ask for a narrower mode when others may do more with a file than kubeadm would let them; a stricter mode is left alone."""
     excess = seen.mode & ~allowed

@@ -51,7 +51,7 @@ _ZERO_VALUES: Mapping[str, tuple[Any, Row[bool]]] = {
 
 def _present_zeros(present: Mapping[str, bool], version: Version) -> dict[str, Any]:
     # A copy, because what takes the empty objects fills them.
-    return {path: copy(value) for path, (value, _) in _ZERO_VALUES.items() if present[path]}
+    return {path: copy(value) for path, (value, _row) in _ZERO_VALUES.items() if present[path]}
 
 
 class KubeletFacts:
@@ -75,6 +75,10 @@ class KubeletFacts:
     resolv_conf_chosen = Steps(("1.22.0", "defaults"), ("1.31.0", "node"))
     # Writing init's config.yaml changed the object that is uploaded later.
     resolv_conf_in_config_map = Steps(("1.22.0", True), ("1.36.5", False), ("1.37.0", True), ("1.37.1", False))
+    # An empty resolvConf became a value of its own: the kubelet is to use none.
+    resolv_conf_may_be_empty = Since("1.23.0")
+    # kubeadm's own gate IPv6DualStack, where the documents set it, was set for the kubelet too.
+    kubelet_follows_dual_stack_gate = Before("1.23.0")
     patches_in_config_map = Steps(
         ("1.22.0", False),
         ("1.27.0", True),
@@ -85,7 +89,7 @@ class KubeletFacts:
         ("1.29.2", False),
     )
     # Path and value of the fields that KubeletConfiguration shows although nobody set them.
-    kubelet_zero_values = Derived(Each({path: row for path, (_, row) in _ZERO_VALUES.items()}), _present_zeros)
+    kubelet_zero_values = Derived(Each({path: row for path, (_value, row) in _ZERO_VALUES.items()}), _present_zeros)
 
     default_cri_socket = Steps(("1.22.0", "/var/run/dockershim.sock"), ("1.24.0", _CONTAINERD))
     known_cri_sockets: Row[tuple[str, ...]] = Steps(

@@ -68,8 +68,8 @@ class Steps(Row[T_co]):
     """A value from each listed release up to the next listed one; the first step is the oldest release."""
 
     def __init__(self, *steps: tuple[str, T_co]) -> None:
-        self._starts = _ascending(start for start, _ in steps)
-        self._values = tuple(value for _, value in steps)
+        self._starts = _ascending(start for start, _value in steps)
+        self._values = tuple(value for _start, value in steps)
         if self._starts[0] != Version(1, OLDEST, 0):
             raise BadRow(f"the first step is {self._starts[0]}, so older releases would have no value")
         for start, before, after in zip(self._starts[1:], self._values, self._values[1:]):

@@ -60,4 +60,6 @@ def _require(module: AnsibleModule, library: str) -> None:
     try:
         import_module(library)
     except ImportError:
-        module.fail_json(msg=f"The Python library {library} is missing on this host. Install it, for example: apt-get install {_PACKAGES[library]}")
+        module.fail_json(
+            msg=f"The Python library {library} is missing on this host. Install it, for example: apt-get install {_PACKAGES[library]}"
+        )

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.files import Files
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Unusable
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.files import SetMode, WriteFile

@@ -17,7 +17,7 @@ from config_cases import CASES, KEY, PIN, TOKEN, VALID
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._config import InvalidDocuments, NodeFacts, Secrets, resolve, split_secrets
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.sources import Source, canonical
-from ansible_collections.kubephase.cluster.plugins.module_utils._config.stream import read
+from ansible_collections.kubephase.cluster.plugins.plugin_utils.document_stream import read
 
 FULL: dict[str, Any] = {
     "ClusterConfiguration": {

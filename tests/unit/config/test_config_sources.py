@@ -12,7 +12,7 @@ import pytest
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._config import InvalidDocuments, resolve
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.sources import Canonical, Source, canonical
-from ansible_collections.kubephase.cluster.plugins.module_utils._config.stream import read
+from ansible_collections.kubephase.cluster.plugins.plugin_utils.document_stream import read
 
 V3 = "apiVersion: kubeadm.k8s.io/v1beta3\n"
 V4 = "apiVersion: kubeadm.k8s.io/v1beta4\n"

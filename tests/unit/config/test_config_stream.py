@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._config import InvalidDocuments
-from ansible_collections.kubephase.cluster.plugins.module_utils._config.stream import read
+from ansible_collections.kubephase.cluster.plugins.plugin_utils.document_stream import read
 
 SECRET = "abcdef.0123456789abcdef"
 

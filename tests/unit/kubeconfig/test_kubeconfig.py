@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 import yaml
+from unit.world import Host, changes, run, snapshot
+
 from ansible_collections.kubephase.cluster.plugins.module_utils._kubeconfig.kubeconfig import KubeconfigPhase
 from ansible_collections.kubephase.cluster.plugins.module_utils._pki.certs import CertsPhase
 from ansible_collections.kubephase.cluster.plugins.module_utils._pki.found import Certificate, load_certificates
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import ManyUnusable, Unusable
-from unit.world import Host, changes, run, snapshot
 
 START = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
 QUICK = {"encryptionAlgorithm": "ECDSA-P256"}
@@ -119,8 +120,8 @@ def edit(name: str, change: Callable[[Any], None]) -> Callable[[Path], None]:
     return deed
 
 
-def spoil(text: str) -> Callable[[Path], None]:
-    return lambda root: (root / "etc/kubernetes/admin.conf").write_text(text) and None
+def spoil(text: str) -> Callable[[Path], object]:
+    return lambda root: (root / "etc/kubernetes/admin.conf").write_text(text)
 
 
 @pytest.mark.parametrize(
@@ -142,7 +143,7 @@ def spoil(text: str) -> Callable[[Path], None]:
         ),
     ],
 )
-def test_a_file_that_cannot_be_understood_is_one_error_and_stays(root: Path, deed: Callable[[Path], None], error: str) -> None:
+def test_a_file_that_cannot_be_understood_is_one_error_and_stays(root: Path, deed: Callable[[Path], object], error: str) -> None:
     kubeconfig(root)
     deed(root)
     before = snapshot(root)
@@ -250,7 +251,7 @@ def test_an_external_authority_keeps_what_is_there(root: Path) -> None:
 
 
 def test_an_additional_user(root: Path) -> None:
-    user = {"client_name": "jane", "organizations": ["developers", "testers"], "path": "/home/jane.conf"}
+    user: dict[str, Any] = {"client_name": "jane", "organizations": ["developers", "testers"], "path": "/home/jane.conf"}
     outcome = kubeconfig(root, validity_period=timedelta(hours=48), **user)
     found = yaml.safe_load((root / "home/jane.conf").read_text())
     certificate = load_certificates("jane", base64.b64decode(found["users"][0]["user"]["client-certificate-data"]))[0]

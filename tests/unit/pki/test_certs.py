@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from unit.world import Host, changes, issue_by_hand, run, snapshot
+
 from ansible_collections.kubephase.cluster.plugins.module_utils._pki.certs import CertsPhase
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import ManyUnusable
-from unit.world import Host, changes, issue_by_hand, run, snapshot
 
 PKI = "etc/kubernetes/pki"
 ALL = [
@@ -82,7 +83,7 @@ def test_a_leaf_without_its_authority_is_refused_alone(tmp_path: Path) -> None:
         certs(tmp_path, names=["apiserver"])
 
 
-Deed = Callable[[Path], None]
+Deed = Callable[[Path], object]
 
 
 def drop(name: str) -> Deed:
@@ -140,8 +141,14 @@ def test_a_deviation_is_mended_once_with_its_reason(tmp_path: Path, deed: Deed, 
         (spoil("ca.key"), r"pki/ca\.key: it holds no PEM private key"),
         (swap("ca.key", "front-proxy-ca.key"), r"pki/ca\.crt: the key beside it belongs to another certificate.*never overwritten"),
         (swap("ca.crt", "apiserver.crt"), r"pki/ca\.crt: CN=kube-apiserver is not a certificate authority"),
-        (spoil("apiserver.crt", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"), r"apiserver\.crt: its PEM certificate is corrupt"),
-        (spoil("etcd/peer.key", "-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----\n"), r"etcd/peer\.key: it holds no PEM private"),
+        (
+            spoil("apiserver.crt", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"),
+            r"apiserver\.crt: its PEM certificate is corrupt",
+        ),
+        (
+            spoil("etcd/peer.key", "-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----\n"),
+            r"etcd/peer\.key: it holds no PEM private",
+        ),
         (drop("sa.key"), r"sa\.key: the service account key is missing, but its public half"),
         (swap("sa.pub", "apiserver.crt"), r"sa\.pub: it does not hold the public half of sa\.key"),
         (spoil("sa.key"), r"sa\.key: it holds no PEM private key"),

@@ -94,6 +94,7 @@ EXPECTED: Expected = {
     ),
     # client-go and apimachinery leave out empty structures since 1.34.
     "kubeconfig_preferences": (("1.33.13", True), ("1.34.0", False)),
+    "kubelet_follows_dual_stack_gate": (("1.22.17", True), ("1.23.0", False)),
     "pod_creation_timestamp": (("1.33.13", True), ("1.34.0", False)),
     "kubelet_config_map_read": (("1.22.17", "versioned"), ("1.23.0", "either"), ("1.24.17", "either"), ("1.25.0", "unversioned")),
     "kubelet_config_role": (
@@ -110,6 +111,7 @@ EXPECTED: Expected = {
     "patch_node_seconds": (("1.29.15", 120), ("1.30.0", 60)),
     "ports_on_bind_address": _turns("1.36.5", "1.37.0"),
     "renewal_rewrites_organizations": (("1.28.15", False), ("1.29.0", True), ("1.29.15", True), ("1.30.0", False)),
+    "resolv_conf_may_be_empty": _turns("1.22.17", "1.23.0"),
     "stored_config_api": (("1.30.14", "v1beta3"), ("1.31.0", "v1beta4")),
     "validity_fields": _turns("1.30.14", "1.31.0"),
     "wait_addresses": (("1.31.14", "constants"), ("1.32.0", "arguments"), ("1.32.13", "arguments"), ("1.33.0", "manifests")),

@@ -213,20 +213,32 @@ def test_kernels_that_a_release_takes(version: str, good: list[str], bad: list[s
     assert taken == good
 
 
+BRIDGE = "FileContent--proc-sys-net-bridge-bridge-nf-call-iptables"
+BRIDGE_6 = "FileContent--proc-sys-net-bridge-bridge-nf-call-ip6tables"
+FORWARD = "FileContent--proc-sys-net-ipv4-ip_forward"
+
+
 @pytest.mark.parametrize(
     ("version", "check", "there"),
     [
+        ("1.26.15", PreflightCheck(BRIDGE, "error", ("init", "join")), True),
+        ("1.26.15", PreflightCheck(BRIDGE, "error", ("init", "join"), only="ipv4"), False),
+        ("1.27.0", PreflightCheck(BRIDGE, "error", ("init", "join")), False),
+        ("1.27.0", PreflightCheck(BRIDGE, "error", ("init", "join"), only="ipv4"), True),
+        ("1.26.15", PreflightCheck(FORWARD, "error", ("init", "join"), only="ipv4"), False),
+        ("1.29.15", PreflightCheck(BRIDGE_6, "error", ("init", "join"), only="ipv6"), True),
+        ("1.30.0", PreflightCheck(BRIDGE_6, "error", ("init", "join"), only="ipv6"), False),
         ("1.22.17", PreflightCheck("Swap", "error", ("init", "join")), True),
         ("1.23.0", PreflightCheck("Swap", "warning", ("init", "join")), True),
         ("1.22.17", PreflightCheck("DirAvailable--etc-kubernetes-manifests", "error", ("join",)), True),
         ("1.23.0", PreflightCheck("DirAvailable--etc-kubernetes-manifests", "error", ("join",)), False),
         ("1.23.17", PreflightCheck("Service-Docker", "either", ("init", "join"), only="docker"), True),
         ("1.24.0", PreflightCheck("Service-Docker", "either", ("init", "join"), only="docker"), False),
-        ("1.26.15", PreflightCheck("FileContent--proc-sys-net-ipv4-ip_forward", "error", ("init", "join")), True),
-        ("1.27.0", PreflightCheck("FileContent--proc-sys-net-ipv4-ip_forward", "error", ("init", "join")), False),
-        ("1.27.0", PreflightCheck("FileContent--proc-sys-net-ipv4-ip_forward", "error", ("init", "join"), only="ipv4"), True),
-        ("1.29.15", PreflightCheck("FileContent--proc-sys-net-bridge-bridge-nf-call-iptables", "error", ("init", "join"), "ipv4"), True),
-        ("1.30.0", PreflightCheck("FileContent--proc-sys-net-bridge-bridge-nf-call-iptables", "error", ("init", "join"), "ipv4"), False),
+        ("1.26.15", PreflightCheck(FORWARD, "error", ("init", "join")), True),
+        ("1.27.0", PreflightCheck(FORWARD, "error", ("init", "join")), False),
+        ("1.27.0", PreflightCheck(FORWARD, "error", ("init", "join"), only="ipv4"), True),
+        ("1.29.15", PreflightCheck(BRIDGE, "error", ("init", "join"), "ipv4"), True),
+        ("1.30.0", PreflightCheck(BRIDGE, "error", ("init", "join"), "ipv4"), False),
         ("1.34.10", PreflightCheck("Service-Kubelet", "warning", ("init", "join")), True),
         ("1.35.0", PreflightCheck("Service-Kubelet", "warning", ("init", "join")), False),
         ("1.35.0", PreflightCheck("Service-kubelet", "warning", ("init", "join")), True),
