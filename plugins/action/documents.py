@@ -17,8 +17,8 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._config.problems
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.resolve import resolve
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.secrets import split_secrets
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.sources import Source, canonical
-from ansible_collections.kubephase.cluster.plugins.plugin_utils.document_stream import read
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner.options import KIND_OPTIONS
+from ansible_collections.kubephase.cluster.plugins.plugin_utils.document_stream import read
 
 _OWN = "documents"
 

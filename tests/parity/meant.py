@@ -77,6 +77,16 @@ MEANT = (
         case="sa-key-only",
     ),
     Meant(
+        name="period of an additional user",
+        path="plain-user.conf",
+        field="client certificate: not after",
+        kubeadm="+525600 min from the rendering",
+        ours="+129600 min from the rendering",
+        reason="the documents' certificateValidityPeriod counts for every client certificate; kubeadm's flag has a default of its own",
+        case="validity",
+        first_minor=31,
+    ),
+    Meant(
         name="service account keys beside an external CA",
         path="*/sa.*",
         field="exists",

@@ -24,18 +24,29 @@ from ansible_collections.kubephase.cluster.tests.parity.cases import Case
 from ansible_collections.kubephase.cluster.tests.parity.given import certificates_dir, prepare
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-DOCUMENT = "kubeadm.yaml"
 
 # A change to how the oracle renders or stores a case gets a new number, so that nothing stored before is taken for it.
-LAYOUT = 2
+LAYOUT = 3
 
 # The shortest validity in the corpus is 90 days; a stored tree must be far from expiry when our modules look at it.
 KEPT_FOR = 7 * 24 * 3600.0
 
-USER_NAME = "parity-user"
-USER_ORGANISATIONS = ("dev", "Ops team")
-USER_HOURS = 48
-USER_FILE = "user.conf"
+
+@dataclass(frozen=True)
+class User:
+    """An additional user, for whom `kubeadm kubeconfig user` prints a file; without hours its default period counts."""
+
+    name: str
+    organisations: tuple[str, ...] = ()
+    hours: int | None = None
+
+    @property
+    def file(self) -> str:
+        """Where both sides put the user's kubeconfig."""
+        return f"{self.name}.conf"
+
+
+USERS = (User("plain-user"), User("grouped-user", ("dev", "Ops team"), 48))
 
 
 class OracleFailed(Exception):
@@ -91,44 +102,44 @@ def run_kubeadm(binary: Path, root: Path, *words: str) -> str:
     return done.stdout
 
 
+@contextlib.contextmanager
+def configured(root: Path, document: str) -> Iterator[str]:
+    """Lay the document into root for as long as kubeadm runs; its path as kubeadm sees it."""
+    config = root / "kubeadm.yaml"
+    config.write_text(document, encoding="utf-8")
+    try:
+        yield f"/{config.name}"
+    finally:
+        config.unlink()
+
+
 def render_phases(binary: Path, root: Path, document: str) -> None:
     """Let kubeadm run its certs and kubeconfig phases over root."""
-    config = root / DOCUMENT
-    config.write_text(document, encoding="utf-8")
-    try:
-        run_kubeadm(binary, root, "init", "phase", "certs", "all", "--config", f"/{DOCUMENT}")
-        run_kubeadm(binary, root, "init", "phase", "kubeconfig", "all", "--config", f"/{DOCUMENT}")
-    finally:
-        config.unlink()
+    with configured(root, document) as config:
+        run_kubeadm(binary, root, "init", "phase", "certs", "all", "--config", config)
+        run_kubeadm(binary, root, "init", "phase", "kubeconfig", "all", "--config", config)
 
 
-def render_user(binary: Path, root: Path, document: str) -> str:
+def render_user(binary: Path, root: Path, document: str, user: User) -> str:
     """What kubeadm prints as the kubeconfig of an additional user."""
-    config = root / DOCUMENT
-    config.write_text(document, encoding="utf-8")
-    words = ["--client-name", USER_NAME, "--org", ",".join(USER_ORGANISATIONS), "--validity-period", f"{USER_HOURS}h"]
-    try:
-        printed = run_kubeadm(binary, root, "kubeconfig", "user", *words, "--config", f"/{DOCUMENT}")
-    finally:
-        config.unlink()
+    words = ["--client-name", user.name]
+    words += ["--org", ",".join(user.organisations)] if user.organisations else []
+    words += ["--validity-period", f"{user.hours}h"] if user.hours else []
+    with configured(root, document) as config:
+        printed = run_kubeadm(binary, root, "kubeconfig", "user", *words, "--config", config)
     # Warnings may come first, and the command ends the file that it prints with one more newline.
     return printed[printed.index("apiVersion: ") :].removesuffix("\n")
 
 
 def check_expiration(binary: Path, root: Path, document: str) -> str:
     """The table that kubeadm prints of a tree that it takes for its own."""
-    config = root / DOCUMENT
-    config.write_text(document, encoding="utf-8")
-    words = ["--config", f"/{DOCUMENT}", "--cert-dir", f"/{certificates_dir(document)}"]
-    try:
-        return run_kubeadm(binary, root, "certs", "check-expiration", *words)
-    finally:
-        config.unlink()
+    with configured(root, document) as config:
+        return run_kubeadm(binary, root, "certs", "check-expiration", "--config", config, "--cert-dir", f"/{certificates_dir(document)}")
 
 
-def signs_users(case: Case) -> bool:
-    """Without the CA's key nobody can make a kubeconfig for another user."""
-    return case.given != "external-ca"
+def users_of(case: Case) -> tuple[User, ...]:
+    """The additional users of a case; without the CA's key nobody can sign for one."""
+    return () if case.given == "external-ca" else USERS
 
 
 def render_into(home: Path, binary: Path, case: Case, release: str) -> None:
@@ -141,9 +152,9 @@ def render_into(home: Path, binary: Path, case: Case, release: str) -> None:
     (tree / "etc").mkdir(exist_ok=True)
     started = time.time()
     render_phases(binary, tree, document)
-    if signs_users(case):
-        (tree / USER_FILE).write_text(render_user(binary, tree, document), encoding="utf-8")
-        (tree / USER_FILE).chmod(0o600)
+    for user in users_of(case):
+        (tree / user.file).write_text(render_user(binary, tree, document, user), encoding="utf-8")
+        (tree / user.file).chmod(0o600)
     (home / "times.json").write_text(json.dumps([started, time.time()]), encoding="utf-8")
 
 

@@ -20,21 +20,17 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._runner.engine i
 from ansible_collections.kubephase.cluster.plugins.modules import kubeconfig_file, pki_cert
 from ansible_collections.kubephase.cluster.plugins.plugin_utils.document_stream import read
 from ansible_collections.kubephase.cluster.tests.parity.cases import Case
-from ansible_collections.kubephase.cluster.tests.parity.oracle import (
-    USER_FILE,
-    USER_HOURS,
-    USER_NAME,
-    USER_ORGANISATIONS,
-    Rendering,
-    signs_users,
-)
+from ansible_collections.kubephase.cluster.tests.parity.oracle import Rendering, User, users_of
 
-USER_OPTIONS = {
-    "client_name": USER_NAME,
-    "organizations": list(USER_ORGANISATIONS),
-    "validity_period": timedelta(hours=USER_HOURS),
-    "path": f"/{USER_FILE}",
-}
+
+def user_options(user: User) -> dict[str, Any]:
+    """The options of kubeconfig_file that ask for an additional user, as the module's own code has them after parsing."""
+    return {
+        "client_name": user.name,
+        "organizations": list(user.organisations),
+        "validity_period": timedelta(hours=user.hours) if user.hours else None,
+        "path": f"/{user.file}",
+    }
 
 
 def documents(text: str) -> dict[str, Any]:
@@ -49,12 +45,12 @@ def run_phase(make: Callable[[str], Any], root: Path, docs: Mapping[str, Any], o
     return execute(phase, world, docs, options).plan.changes
 
 
-def run_phases(root: Path, document: str, with_user: bool) -> tuple[Change, ...]:
-    """Both modules over root, and the additional user's file where one can be signed."""
-    docs = documents(document)
+def run_phases(root: Path, case: Case, release: str) -> tuple[Change, ...]:
+    """Both modules over root, and the files of additional users where they can be signed."""
+    docs = documents(case.document(release))
     changes = run_phase(pki_cert.make, root, docs, {}) + run_phase(kubeconfig_file.make, root, docs, {})
-    if with_user:
-        changes += run_phase(kubeconfig_file.make, root, docs, USER_OPTIONS)
+    for user in users_of(case):
+        changes += run_phase(kubeconfig_file.make, root, docs, user_options(user))
     return changes
 
 
@@ -63,5 +59,5 @@ def rendered_by_us(case: Case, release: str, given: Path, root: Path) -> Renderi
     shutil.copytree(given, root, dirs_exist_ok=True)
     (root / "etc").mkdir(exist_ok=True)
     started = time.time()
-    run_phases(root, case.document(release), signs_users(case))
+    run_phases(root, case, release)
     return Rendering(root, given, started, time.time())

@@ -14,7 +14,7 @@ from pathlib import Path
 from ansible_collections.kubephase.cluster.tests.parity.cases import Case
 from ansible_collections.kubephase.cluster.tests.parity.compare import Difference, compare
 from ansible_collections.kubephase.cluster.tests.parity.meant import explanation
-from ansible_collections.kubephase.cluster.tests.parity.oracle import Rendering, check_expiration, kubeadm, render_phases, signs_users
+from ansible_collections.kubephase.cluster.tests.parity.oracle import Rendering, check_expiration, kubeadm, render_phases
 from ansible_collections.kubephase.cluster.tests.parity.ours import run_phases
 
 
@@ -63,7 +63,7 @@ def test_ours_takes_kubeadms_for_its_own(pair: tuple[Case, str], theirs: Renderi
     root = tmp_path / "tree"
     shutil.copytree(theirs.root, root)
     before = snapshot(root)
-    changed = {change.target for change in run_phases(root, case.document(release), signs_users(case))}
+    changed = {change.target for change in run_phases(root, case, release)}
     after = snapshot(root)
     added = after.keys() - before.keys()
     assert {path: after[path] for path in before} == before
@@ -74,5 +74,5 @@ def test_ours_takes_kubeadms_for_its_own(pair: tuple[Case, str], theirs: Renderi
 def test_ours_again_changes_nothing(pair: tuple[Case, str], ours: Rendering) -> None:
     case, release = pair
     before = snapshot(ours.root)
-    assert run_phases(ours.root, case.document(release), signs_users(case)) == ()
+    assert run_phases(ours.root, case, release) == ()
     assert snapshot(ours.root) == before
