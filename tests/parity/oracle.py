@@ -24,6 +24,7 @@ from ansible_collections.kubephase.cluster.tests.parity.cases import Case
 from ansible_collections.kubephase.cluster.tests.parity.given import certificates_dir, prepare
 
 CHECKOUT = Path(__file__).resolve().parents[2]
+DOCUMENT = "kubeadm.yaml"
 
 # A change to how the oracle renders or stores a case gets a new number, so that nothing stored before is taken for it.
 LAYOUT = 3
@@ -105,10 +106,10 @@ def run_kubeadm(binary: Path, root: Path, *words: str) -> str:
 @contextlib.contextmanager
 def configured(root: Path, document: str) -> Iterator[str]:
     """Lay the document into root for as long as kubeadm runs; its path as kubeadm sees it."""
-    config = root / "kubeadm.yaml"
+    config = root / DOCUMENT
     config.write_text(document, encoding="utf-8")
     try:
-        yield f"/{config.name}"
+        yield f"/{DOCUMENT}"
     finally:
         config.unlink()
 

@@ -141,6 +141,40 @@ _CHECKS: tuple[_CheckRow, ...] = (
     _CheckRow("ImagePull", _error(), _CONTROL_PLANES),
 )
 
+# Options that the kernel must have been built with; the controllers of the first hierarchy are asked for by name in some.
+_KERNEL = (
+    "NAMESPACES",
+    "NET_NS",
+    "PID_NS",
+    "IPC_NS",
+    "UTS_NS",
+    "CGROUPS",
+    "CPUSETS",
+    "MEMCG",
+    "INET",
+    "EXT4_FS",
+    "PROC_FS",
+    "NETFILTER_XT_TARGET_REDIRECT",
+    "NETFILTER_XT_MATCH_COMMENT",
+    "FAIR_GROUP_SCHED",
+)
+_KERNEL_V1 = (*_KERNEL, "CGROUP_CPUACCT", "CGROUP_DEVICE", "CGROUP_FREEZER", "CGROUP_PIDS", "CGROUP_SCHED")
+_KERNEL_BOTH = (*_KERNEL_V1, "CGROUP_BPF")
+_KERNEL_V2 = (*_KERNEL, "CGROUP_BPF", "CGROUP_PIDS", "CGROUP_SCHED")
+
+
+def _kernel_options(since_split: tuple[str, ...]) -> Row[tuple[str, ...]]:
+    return Steps(
+        ("1.22.0", _KERNEL_V1),
+        ("1.32.0", _KERNEL_BOTH),
+        ("1.32.10", _KERNEL),
+        ("1.33.0", _KERNEL_BOTH),
+        ("1.33.6", _KERNEL),
+        ("1.34.0", _KERNEL_BOTH),
+        ("1.34.2", _KERNEL),
+        ("1.35.0", since_split),
+    )
+
 
 def _made(severities: Mapping[str, str | None], version: Version) -> tuple[PreflightCheck, ...]:
     return tuple(
@@ -173,3 +207,13 @@ class PreflightFacts:
     cgroup_v1_severity: Severity = Steps(("1.22.0", None), ("1.32.0", WARNING), ("1.35.0", ERROR))
     cgroup_v1_controllers: Row[tuple[str, ...]] = Always(("cpu", "cpuacct", "cpuset", "devices", "freezer", "memory", "pids"))
     cgroup_v2_controllers: Row[tuple[str, ...]] = Always(("cpu", "cpuset", "devices", "freezer", "memory", "pids"))
+    # Controllers whose lack is only spoken of. kubeadm looked for blkio on version 2 too for a while, where it cannot be.
+    cgroup_v1_optional: Row[tuple[str, ...]] = Steps(("1.22.0", ("hugetlb",)), ("1.24.0", ("hugetlb", "blkio")))
+    cgroup_v2_optional: Row[tuple[str, ...]] = Steps(("1.22.0", ("hugetlb",)), ("1.24.0", ("hugetlb", "io")))
+    # Built into the kernel or as a module, for the version of cgroups in use.
+    kernel_options_cgroup_v1 = _kernel_options(_KERNEL_V1)
+    kernel_options_cgroup_v2 = _kernel_options(_KERNEL_V2)
+    # The kernel settings of an address family are looked at for the networks too, not only for the advertised address.
+    preflight_families_of_networks = Since("1.27.0")
+    # The kubelet asks the runtime for its cgroup driver and takes it over its own configuration.
+    cgroup_driver_from_runtime = Since("1.31.0")
