@@ -83,8 +83,10 @@ class Store:
         with self.lock(artifact.key):
             if final.is_dir():
                 return final
-            partial = final.with_name(final.name + ".partial")
-            shutil.rmtree(partial, ignore_errors=True)
+            for left in final.parent.glob(f"{final.name}.partial-*"):
+                shutil.rmtree(left, ignore_errors=True)
+            # Named after this process: a compiler that outlives its killed parent must not write into ours.
+            partial = final.with_name(f"{final.name}.partial-{os.getpid()}")
             partial.mkdir(parents=True)
             artifact.make(partial)
             os.sync()
@@ -109,14 +111,3 @@ class Store:
     def log(self, name: str) -> Path:
         """Say where the output of a build goes."""
         return self.root / "logs" / f"{name}.log"
-
-    def size(self) -> int:
-        """Add up what the artifacts take on disk."""
-        seen = set()
-        total = 0
-        for path in (self.root / "artifacts").rglob("*"):
-            status = path.lstat()
-            if status.st_ino not in seen:
-                seen.add(status.st_ino)
-                total += status.st_blocks * 512
-        return total

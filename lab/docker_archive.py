@@ -9,8 +9,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
-import shutil
 import tarfile
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -106,12 +104,3 @@ def _add_bytes(archive: tarfile.TarFile, name: str, content: bytes) -> None:
     entry = tarfile.TarInfo(name)
     entry.size, entry.mode = len(content), 0o644
     archive.addfile(entry, io.BytesIO(content))
-
-
-def copy(source: str | Path, target: Path) -> None:
-    """Put a program somewhere with its execute bit, sharing the bytes where the file system can."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copy2(source, target)

@@ -52,4 +52,11 @@ def module_source(go: Go, program: Program) -> Path:
 
 def environment(program: Program) -> dict[str, str]:
     """Say what the go command must not take from the caller's environment."""
-    return {"GOTOOLCHAIN": "local", "GOFLAGS": "", "GOWORK": "off", "GO111MODULE": "on", "CGO_ENABLED": "1" if program.cgo else "0"}
+    return {
+        "GOTOOLCHAIN": "local",
+        "GOROOT": "",
+        "GOFLAGS": "",
+        "GOWORK": "off",
+        "GO111MODULE": "on",
+        "CGO_ENABLED": "1" if program.cgo else "0",
+    }

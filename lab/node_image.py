@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +14,6 @@ from pathlib import Path
 from lab.cache import Artifact, Store, content_of
 from lab.command import run
 from lab.debian import codename, configured_sources, main_archive
-from lab.docker_archive import copy
 from lab.images import FILES
 from lab.podman import build_image, image_exists, import_image
 from lab.recipes import ON_NODES, Release
@@ -110,3 +110,12 @@ def ensure_node_image(store: Store, base: Artifact, tree: Artifact) -> str:
                 import_image(store.path(base) / "rootfs.tar", base_reference(base))
             build_image(f"FROM {base_reference(base)}\nCOPY . /\n", store.path(tree), reference)
     return reference
+
+
+def copy(source: Path, target: Path) -> None:
+    """Put a program somewhere with its execute bit, sharing the bytes where the file system can."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)

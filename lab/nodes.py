@@ -19,7 +19,7 @@ from lab.errors import LabError
 from lab.identity import handed_in, node_directory
 from lab.instance import Instance
 from lab.layout import Node, gateway, network_name
-from lab.podman import INSTANCE_LABEL, LIMITS, PODMAN, containers, podman
+from lab.podman import INSTANCE_LABEL, LIMITS, PODMAN, containers, podman, succeeds
 
 BOOT_SECONDS = 90.0
 
@@ -121,9 +121,15 @@ def _greets(address: str) -> bool:
 
 
 def remove(names: Sequence[str]) -> None:
-    """Remove containers and what podman keeps for them."""
-    if names:
-        podman("rm", "--force", "--time", "2", "--volumes", *names)
+    """Remove containers and what podman keeps for them.
+
+    On a busy machine a container may end by itself just when podman wants to end it, which podman takes for a failure.
+    """
+    for last in (False, False, True):
+        if not names or (not last and succeeds("rm", "--force", "--time", "2", "--volumes", *names)):
+            return
+        if last:
+            podman("rm", "--force", "--time", "2", "--volumes", "--ignore", *names)
 
 
 def remove_tree(path: Path) -> None:

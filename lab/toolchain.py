@@ -44,7 +44,7 @@ def find(store: Store) -> Go | None:
     for command in (shutil.which("go"), *USUAL_PLACES, str(fetched / "go" / "bin" / "go")):
         if command is not None and Path(command).is_file():
             # GOTOOLCHAIN=local: what counts is this Go, not one that it would fetch.
-            said = run([command, "version"], env={"GOTOOLCHAIN": "local"})
+            said = run([command, "version"], env={"GOTOOLCHAIN": "local", "GOROOT": ""})
             if version_tuple(said) >= GO_MINIMUM:
                 return Go(command, ".".join(str(part) for part in version_tuple(said)))
     return None
@@ -72,7 +72,7 @@ def _fetched(go: str) -> Artifact:
         module = f"golang.org/toolchain@v0.0.1-go{GO_FETCHED}.linux-{architecture()}"
         # In a module cache of its own, which can be taken apart afterwards.
         modules = target / "modules"
-        apart = {"GOMODCACHE": str(modules), "GOFLAGS": "-modcacherw", "GO111MODULE": "on", "GOTOOLCHAIN": "local"}
+        apart = {"GOMODCACHE": str(modules), "GOFLAGS": "-modcacherw", "GO111MODULE": "on", "GOTOOLCHAIN": "local", "GOROOT": ""}
         said = run([go, "mod", "download", "-json", module], cwd=target, env=apart)
         Path(json.loads(said)["Dir"]).rename(target / "go")
         shutil.rmtree(modules)

@@ -13,14 +13,18 @@ from typing import Any
 from ansible.errors import AnsibleActionFail, AnsibleError
 from ansible.plugins.action import ActionBase
 
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import Documents
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.problems import InvalidDocuments
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.resolve import resolve
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.secrets import split_secrets
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.selection import unknown
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.sources import Source, canonical
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner.options import KIND_OPTIONS
 from ansible_collections.kubephase.cluster.plugins.plugin_utils.document_stream import read
+from ansible_collections.kubephase.cluster.plugins.plugin_utils.module_options import chosen_parts, secret_options
 
 _OWN = "documents"
+_CONTROLLER_OPTIONS = {"config_file", *KIND_OPTIONS}
 
 
 class ActionModule(ActionBase):
@@ -33,6 +37,7 @@ class ActionModule(ActionBase):
         """Validate the documents of this host, then hand over to the module."""
         variables = task_vars or {}
         result: dict[str, Any] = super().run(tmp, variables)
+        module = self._task.action.rpartition(".")[2]
         try:
             found = canonical(self._sources(variables))
             public, secrets = split_secrets(found.documents)
@@ -40,15 +45,34 @@ class ActionModule(ActionBase):
         except InvalidDocuments as problem:
             host = variables.get("inventory_hostname", "this host")
             raise AnsibleActionFail(f"The kubeadm documents of {host} are not valid:\n{problem}") from None
-        if self._task.action.rpartition(".")[2] == _OWN:
+        if module == _OWN:
             for warning in (*found.warnings, *settled.warnings):
                 self._display.warning(warning)
             return {**result, "changed": False, "documents": public, "secrets": sorted(secrets.plain())}
+        options = {name: value for name, value in self._task.args.items() if name not in _CONTROLLER_OPTIONS}
+        parts = chosen_parts(module, options, settled.init.skip_phases, self._only_phases(variables))
+        if parts is None:
+            return {**result, "changed": False, "skipped": True, "skip_reason": "the phase was left out by name"}
+        options.update(parts)
+        options.update({option: public[kind] for option, kind in KIND_OPTIONS.items() if kind in public})
+        options.update(secret_options(module, options, secrets.plain()))
+        return {**result, **self._module(options, variables, settled)}
+
+    def _module(self, options: dict[str, Any], variables: dict[str, Any], settled: Documents) -> dict[str, Any]:
         if settled.dry_run:
             self._task.check_mode = True
-        options = {name: value for name, value in self._task.args.items() if name not in KIND_OPTIONS and name != "config_file"}
-        options.update({option: public[kind] for option, kind in KIND_OPTIONS.items() if kind in public})
-        return {**result, **self._execute_module(module_args=options, task_vars=variables)}
+        done: dict[str, Any] = self._execute_module(module_args=options, task_vars=variables)
+        return done
+
+    def _only_phases(self, variables: Mapping[str, Any]) -> list[str]:
+        only = self._templar.template(variables.get("kubephase_only_phases")) or []
+        only = [only] if isinstance(only, str) else list(only)
+        strange = unknown(only)
+        if strange:
+            raise AnsibleActionFail(
+                f"kubephase_only_phases: found {', '.join(strange)}; expected phases of kubeadm init, such as certs/apiserver"
+            )
+        return only
 
     def _sources(self, variables: Mapping[str, Any]) -> list[Source]:
         """Collect the file's documents first and then those of options and variables, which win."""

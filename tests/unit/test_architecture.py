@@ -15,6 +15,8 @@ import pytest
 UTILS = Path(__file__).resolve().parents[2] / "plugins" / "module_utils"
 PREFIX = "ansible_collections.kubephase.cluster.plugins.module_utils."
 
+DOMAIN = {"_plan", "_config", "_release"}
+
 # Room: the rooms it may import, and the libraries beyond the standard one.
 ALLOWED: dict[str, tuple[set[str], set[str]]] = {
     "_plan": (set(), set()),
@@ -22,16 +24,26 @@ ALLOWED: dict[str, tuple[set[str], set[str]]] = {
     "_config": ({"_release"}, set()),
     "_pki": ({"_plan", "_config", "_release"}, {"cryptography"}),
     "_kubeconfig": ({"_plan", "_config", "_release", "_pki"}, {"yaml"}),
+    "_manifests": (DOMAIN, {"yaml"}),
+    "_kubelet": (DOMAIN | {"_kubeconfig", "_manifests"}, {"yaml"}),
+    "_preflight": (DOMAIN | {"_manifests", "_kubeconfig"}, {"yaml"}),
+    "_objects": (DOMAIN, {"yaml"}),
+    "_upload_config": (DOMAIN | {"_objects", "_kubelet"}, {"yaml"}),
+    "_tokens": (DOMAIN | {"_objects", "_kubeconfig"}, {"yaml"}),
+    "_certs_upload": (DOMAIN | {"_objects", "_tokens"}, {"cryptography"}),
+    "_addons": (DOMAIN | {"_objects", "_manifests"}, {"yaml"}),
+    "_guard": (DOMAIN | {"_kubeconfig"}, {"yaml"}),
+    "_wait": (DOMAIN | {"_manifests"}, set()),
     "_adapters": ({"_plan"}, {"cryptography", "kubernetes", "yaml"}),
-    "_runner": ({"_plan", "_config", "_adapters"}, {"ansible"}),
+    "_runner": ({"_plan", "_config", "_release", "_adapters"}, {"ansible"}),
 }
 
 # Libraries that only one file of a room may import, because others of the room are sent where they are not needed.
 ONLY_IN = {("_runner", "ansible"): {"module.py"}}
 
 # The pure rooms take time, randomness and the outside world as arguments.
-PURE = {"_plan", "_release", "_config", "_pki", "_kubeconfig"}
-EFFECTS = {"os", "subprocess", "socket", "random", "secrets", "tempfile", "shutil", "time", "pathlib", "glob", "urllib", "http"}
+PURE = set(ALLOWED) - {"_adapters", "_runner"}
+EFFECTS = {"os", "subprocess", "socket", "random", "secrets", "tempfile", "shutil", "time", "pathlib", "glob", "http", "ftplib", "smtplib"}
 EFFECTFUL_CALLS = {"open", "print", "input", "exec", "eval", "now", "utcnow", "today"}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 
 class Unusable(Exception):
@@ -22,16 +22,22 @@ class Unusable(Exception):
 
 
 class ManyUnusable(Exception):
-    """Every finding of one look at the host, reported together."""
+    """Every finding of one look at the host, reported together, with the facts of a phase that has some to show."""
 
-    def __init__(self, findings: tuple[Unusable, ...]) -> None:
+    def __init__(self, findings: tuple[Unusable, ...], facts: Mapping[str, Any] | None = None) -> None:
         super().__init__("\n".join(str(finding) for finding in findings))
         self.findings = findings
+        self.facts = dict(facts or {})
 
 
 @dataclass(frozen=True)
 class Action:
-    """What the interpreter carries out; the adapter that lists its type in ``applies`` knows how."""
+    """What the interpreter carries out; the adapter that lists its type in ``applies`` knows how.
+
+    One that only waits changes nothing, and is not reported as a change.
+    """
+
+    changes_something: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,11 @@ class Plan:
     changes: tuple[Change, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+
+    @property
+    def real_changes(self) -> tuple[Change, ...]:
+        """What is different afterwards; a wait is not."""
+        return tuple(change for change in self.changes if change.action.changes_something)
 
 
 Observed = TypeVar("Observed")

@@ -68,7 +68,9 @@ class WaitFacts:
     # The kubelet in parallel with the API, one after the other, or the kubelet and then all three components.
     wait_order = Steps(("1.22.0", "parallel"), ("1.30.0", "serial"), ("1.33.0", "components"))
     # With the gate WaitForAllControlPlaneComponents 1.30 to 1.32 wait for the components as well.
-    wait_paths_apiserver = Steps(("1.22.0", "/healthz"), ("1.33.0", "/livez"))
+    # Where the API server is waited for together with the others, and where it is waited for alone.
+    wait_paths_apiserver = Steps(("1.22.0", "/healthz"), ("1.32.0", "/livez"))
+    wait_path_api_alone = Always("/healthz")
     wait_paths_controller_manager = Always("/healthz")
     wait_paths_scheduler = Steps(("1.22.0", "/healthz"), ("1.32.0", "/livez"))
     # Where 127.0.0.1 and the default ports were asked, then extraArgs, then the manifests on disk.

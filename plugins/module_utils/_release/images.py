@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ansible_collections.kubephase.cluster.plugins.module_utils._release.timeline import Always, Row, Since, Steps
 from ansible_collections.kubephase.cluster.plugins.module_utils._release.version import image_tag
 
@@ -133,3 +135,9 @@ def coredns_image(repository: str, tag: str, default_repository: str) -> str:
     """Name the image of CoreDNS, which has a directory of its own in the default repository only."""
     folder = f"{repository}/coredns" if repository == default_repository else repository
     return f"{folder}/coredns:{tag}"
+
+
+def running_version(manifest: bytes) -> str:
+    """Read the version of a control plane from the image of its API server's manifest; nothing when it names none."""
+    found = re.search(rb"image: \S*/kube-apiserver:(v[0-9][^\s@\"']*)", manifest)
+    return found.group(1).decode().replace("_", "+") if found else ""

@@ -23,7 +23,7 @@ _KUBELET_FIRST = ("kubelet-start", "control-plane", "etcd")
 _KUBELET_LAST = ("etcd", "control-plane", "kubelet-start")
 _JOIN_HEAD = ("preflight", "control-plane-prepare", "check-etcd", "kubelet-start")
 
-_CERTS = (
+CERTS = (
     "ca",
     "apiserver",
     "apiserver-kubelet-client",
@@ -36,6 +36,8 @@ _CERTS = (
     "apiserver-etcd-client",
     "sa",
 )
+CONTROL_PLANE = ("apiserver", "controller-manager", "scheduler")
+KUBECONFIGS = ("admin", "super-admin", "kubelet", "controller-manager", "scheduler")
 
 
 class PhaseFacts:
@@ -53,13 +55,13 @@ class PhaseFacts:
         ("1.30.0", (*_JOIN_HEAD, "control-plane-join", "wait-control-plane")),
         ("1.31.0", (*_JOIN_HEAD, "etcd-join", "kubelet-wait-bootstrap", "control-plane-join", "wait-control-plane")),
     )
-    certs_phases: Row[tuple[str, ...]] = Always(_CERTS)
+    certs_phases: Row[tuple[str, ...]] = Always(CERTS)
     kubeconfig_phases: Row[tuple[str, ...]] = Steps(
         ("1.22.0", ("admin", "kubelet", "controller-manager", "scheduler")),
-        ("1.29.0", ("admin", "super-admin", "kubelet", "controller-manager", "scheduler")),
+        ("1.29.0", KUBECONFIGS),
     )
     join_kubeconfig_phases: Row[tuple[str, ...]] = Always(("admin", "controller-manager", "scheduler"))
-    control_plane_phases: Row[tuple[str, ...]] = Always(("apiserver", "controller-manager", "scheduler"))
+    control_plane_phases: Row[tuple[str, ...]] = Always(CONTROL_PLANE)
     kubelet_finalize_phases: Row[tuple[str, ...]] = Steps(
         ("1.22.0", ("experimental-cert-rotation",)),
         ("1.31.0", ("enable-client-cert-rotation", "experimental-cert-rotation")),

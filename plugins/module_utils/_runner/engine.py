@@ -12,8 +12,11 @@ from typing import Any
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import Documents, NodeFacts
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.resolve import resolve
-from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Phase, Plan, Unusable
+from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Change, Phase, Plan, Unusable
+from ansible_collections.kubephase.cluster.plugins.module_utils._release.images import running_version
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner import interpreter
+
+_API_SERVER = "/etc/kubernetes/manifests/kube-apiserver.yaml"
 
 
 @dataclass(frozen=True)
@@ -21,27 +24,48 @@ class Outcome:
     """What a run found and did; the same with and without check mode."""
 
     plan: Plan
-    warnings: tuple[str, ...]
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What is returned, with what only doing it has brought."""
+        return self.plan.facts
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a person should know."""
+        return self.plan.warnings
 
     @property
     def changed(self) -> bool:
         """A plan with changes is a change, whether it was applied or only shown."""
-        return bool(self.plan.changes)
+        return bool(self.plan.real_changes)
 
 
 def execute(
-    phase: Phase[Any],
+    phases: Phase[Any] | tuple[Phase[Any], ...],
     world: interpreter.World,
     documents: Mapping[str, Any],
     options: Mapping[str, Any],
     check: bool = False,
 ) -> Outcome:
-    """Run a phase with the given adapters; with check nothing is applied."""
+    """Run a phase, or several of which each builds on the one before; with check nothing is applied."""
     docs = settle(documents, world)
-    plan = phase.plan(docs, phase.read(docs, world, options), options)
-    if not check:
-        interpreter.apply(plan, world)
-    return Outcome(plan, (*docs.warnings, *plan.warnings))
+    changes: tuple[Change, ...] = ()
+    warnings = docs.warnings
+    facts: dict[str, Any] = {}
+    for phase in phases if isinstance(phases, tuple) else (phases,):
+        plan = phase.plan(docs, phase.read(docs, world, options), options)
+        learned = {} if check else interpreter.apply(plan, world)
+        changes += plan.changes
+        warnings += plan.warnings
+        facts.update({**plan.facts, **learned})
+    return Outcome(Plan(changes, facts, warnings))
+
+
+def _version(world: interpreter.World) -> str:
+    """Take the version of the control plane that runs here, else the kubelet's: a newer kubelet upgrades nothing."""
+    running = world.files.read(_API_SERVER)
+    return (running_version(running.content) if running else "") or str(world.host.kubelet_version())
 
 
 def settle(documents: Mapping[str, Any], world: interpreter.World) -> Documents:
@@ -51,7 +75,7 @@ def settle(documents: Mapping[str, Any], world: interpreter.World) -> Documents:
     facts = NodeFacts(
         hostname=world.host.hostname(),
         advertise_address="" if init.get("localAPIEndpoint", {}).get("advertiseAddress") else world.host.default_route_address(),
-        kubelet_version="" if cluster.get("kubernetesVersion") else world.host.kubelet_version(),
+        kubelet_version="" if cluster.get("kubernetesVersion") else _version(world),
         cri_sockets=world.host.cri_sockets(),
     )
     docs = resolve(documents, facts)

@@ -24,19 +24,20 @@ class World:
         except KeyError:
             raise AttributeError(name) from None
 
-    def apply(self, action: Action) -> None:
-        """Hand an action to the adapter that knows how."""
+    def apply(self, action: Action) -> Mapping[str, Any]:
+        """Hand an action to the adapter that knows how; what it learned on the way becomes facts."""
         for adapter in self._adapters.values():
             if isinstance(action, getattr(adapter, "applies", ())):
-                adapter.apply(action)
-                return
+                return adapter.apply(action) or {}
         raise LookupError(f"no adapter applies {type(action).__name__}")
 
 
-def apply(plan: Plan, world: World) -> None:
-    """Carry out every change of a plan, in its order."""
+def apply(plan: Plan, world: World) -> dict[str, Any]:
+    """Carry out every change of a plan, in its order, and gather the facts that only doing it brings."""
+    facts: dict[str, Any] = {}
     for change in plan.changes:
-        world.apply(change.action)
+        facts.update(world.apply(change.action))
+    return facts
 
 
 def diff(plan: Plan) -> list[dict[str, str]]:
@@ -48,5 +49,5 @@ def diff(plan: Plan) -> list[dict[str, str]]:
             "before": change.before,
             "after": change.after,
         }
-        for change in plan.changes
+        for change in plan.real_changes
     ]

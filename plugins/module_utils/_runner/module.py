@@ -37,10 +37,13 @@ def run(
         given = {**module.params, **{name: _duration(name, module.params[name]) for name in durations}}
         outcome = execute(*make(), options.documents(module.params), given, check=module.check_mode)
     except (Unusable, ManyUnusable, InvalidDocuments) as problem:
-        module.fail_json(msg=str(problem))
+        for warning in getattr(problem, "warnings", ()):
+            module.warn(warning)
+        # A phase may add what it found to its refusal, for those who read results by program.
+        module.fail_json(msg=str(problem), **getattr(problem, "facts", {}))
     for warning in outcome.warnings:
         module.warn(warning)
-    result: dict[str, Any] = {"changed": outcome.changed, **outcome.plan.facts}
+    result: dict[str, Any] = {"changed": outcome.changed, **outcome.facts}
     if module._diff:
         result["diff"] = interpreter.diff(outcome.plan)
     module.exit_json(**result)

@@ -116,10 +116,10 @@ def test_a_killed_build_gives_its_lock_back_and_the_next_one_starts_clean(tmp_pa
     builder = multiprocessing.get_context("fork").Process(target=_build_slowly, args=(tmp_path,))
     builder.start()
     store = Store(tmp_path)
-    partial = store.path(artifact()).with_name(store.path(artifact()).name + ".partial")
+    assert builder.pid is not None
+    partial = store.path(artifact()).with_name(f"{store.path(artifact()).name}.partial-{builder.pid}")
     while not (partial / "half").exists():
         time.sleep(0.01)
-    assert builder.pid is not None
     os.kill(builder.pid, signal.SIGKILL)
     builder.join()
     assert sorted(path.name for path in store.ensure(artifact()).iterdir()) == ["content"]

@@ -124,6 +124,8 @@ def test_kubeadm_documents_fit_the_release(version: str, api: str, cgroup_v1: ob
     assert documents["ClusterConfiguration"]["apiVersion"] == documents["InitConfiguration"]["apiVersion"] == api
     assert documents["ClusterConfiguration"]["controlPlaneEndpoint"] == "10.213.7.11:6443"
     assert documents["KubeletConfiguration"].get("failCgroupV1") is cgroup_v1
+    ignored = documents["InitConfiguration"]["nodeRegistration"]["ignorePreflightErrors"]
+    assert ("HTTPProxyCIDR" in ignored) is (cgroup_v1 is None)
 
 
 LISTING = """\

@@ -19,6 +19,7 @@ import pytest
 from lab.debian import Source, codename, main_archive, parse_deb822, parse_one_line
 from lab.docker_archive import Image, write
 from lab.errors import LabError
+from lab.nodes import copy_template
 from lab.progress import Progress
 from lab.toolchain import version_tuple
 
@@ -142,3 +143,14 @@ def test_progress_counts_and_gives_signs_of_life() -> None:
     assert "[ 2/12] second 2.0 … still running, 0.1 s" in lines
     assert re.fullmatch(r"\[ 2/12\] second 2\.0 … built in 0\.\d s", lines[-2])
     assert lines[-1].startswith("[ 3/12] third … FAILED after ")
+
+
+def test_nodes_share_image_content_but_not_databases(tmp_path: Path) -> None:
+    template, node = tmp_path / "template", tmp_path / "node"
+    for name in ("blobs/layer", "bolt/meta.db"):
+        (template / name).parent.mkdir(parents=True)
+        (template / name).write_text("as built")
+    copy_template(template, node)
+    assert (node / "blobs/layer").samefile(template / "blobs/layer")
+    (node / "bolt/meta.db").write_text("changed by a node")
+    assert (template / "bolt/meta.db").read_text() == "as built"

@@ -98,3 +98,8 @@ def test_images_carry_kubeadms_tags(version: str, expected: set[str]) -> None:
 def test_an_unknown_release_is_refused_with_the_known_ones() -> None:
     with pytest.raises(LabError, match=r"1\.37\.1 and 1\.28\.15"):
         recipes.release("1.30.0")
+
+
+@pytest.mark.parametrize(("version", "old"), [("1.10.1", True), ("1.14.6", False)])
+def test_old_coredns_gets_a_newer_garbage_collector_check(version: str, old: bool) -> None:
+    assert ("assume-no-moving-gc => " in gomod.render(recipes.coredns(version), [])) is old

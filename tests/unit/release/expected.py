@@ -15,6 +15,23 @@ def _turns(first_false: str, first_true: str) -> tuple[tuple[str, Any], ...]:
     return ((first_false, False), (first_true, True))
 
 
+_CONTROLLERS = ("CGROUP_CPUACCT", "CGROUP_DEVICE", "CGROUP_FREEZER", "CGROUP_PIDS", "CGROUP_SCHED")
+
+
+def _kernel_options(newest: tuple[str, ...]) -> tuple[tuple[str, Any], ...]:
+    """The options of the validators that the releases' go.mod files name: 1.8.0, 1.9.1, 1.9.2, 1.10.1, 1.10.2, 1.12.1."""
+    common = (
+        *("NAMESPACES", "NET_NS", "PID_NS", "IPC_NS", "UTS_NS", "CGROUPS", "CPUSETS", "MEMCG", "INET", "EXT4_FS", "PROC_FS"),
+        *("NETFILTER_XT_TARGET_REDIRECT", "NETFILTER_XT_MATCH_COMMENT", "FAIR_GROUP_SCHED"),
+    )
+    old, both, few = (*common, *_CONTROLLERS), (*common, *_CONTROLLERS, "CGROUP_BPF"), common
+    return (
+        *(("1.22.0", old), ("1.31.14", old), ("1.32.0", both), ("1.32.9", both), ("1.32.10", few), ("1.32.13", few)),
+        *(("1.33.0", both), ("1.33.5", both), ("1.33.6", few), ("1.33.13", few), ("1.34.0", both), ("1.34.1", both)),
+        *(("1.34.2", few), ("1.34.10", few), ("1.35.0", (*common, *newest)), ("1.37.1", (*common, *newest))),
+    )
+
+
 EXPECTED: Expected = {
     "addon_disabled_fields": _turns("1.30.14", "1.31.0"),
     "api_read_seconds": (("1.29.15", 15), ("1.30.0", 60)),
@@ -28,6 +45,9 @@ EXPECTED: Expected = {
         ("1.28.0", True),
     ),
     "cgroup_v1_severity": (("1.31.14", None), ("1.32.0", "warning"), ("1.34.10", "warning"), ("1.35.0", "error")),
+    "cgroup_driver_from_runtime": _turns("1.30.14", "1.31.0"),
+    "cgroup_v1_optional": (("1.23.17", ("hugetlb",)), ("1.24.0", ("hugetlb", "blkio"))),
+    "cgroup_v2_optional": (("1.23.17", ("hugetlb",)), ("1.24.0", ("hugetlb", "io"))),
     "cri_socket_has_scheme": _turns("1.23.17", "1.24.0"),
     "discovery_file_wins": _turns("1.26.15", "1.27.0"),
     "discovery_needs_ca": _turns("1.35.8", "1.36.0"),
@@ -65,6 +85,8 @@ EXPECTED: Expected = {
     "extra_envs": _turns("1.30.14", "1.31.0"),
     "image_pull_serial_field": _turns("1.30.14", "1.31.0"),
     "images_follow_disabled_addons": _turns("1.28.15", "1.29.0"),
+    "kernel_options_cgroup_v1": _kernel_options(_CONTROLLERS),
+    "kernel_options_cgroup_v2": _kernel_options(("CGROUP_BPF", "CGROUP_PIDS", "CGROUP_SCHED")),
     "kernel_severity": (("1.33.13", "error"), ("1.34.0", "warning")),
     # encryptionAlgorithm is in 1.29's and 1.30's draft of v1beta4 too, which init refuses.
     "key_algorithms": (
@@ -109,6 +131,7 @@ EXPECTED: Expected = {
     "network_plugin_flag": (("1.23.17", "dockershim"), ("1.24.0", "older kubelet"), ("1.24.17", "older kubelet"), ("1.25.0", "never")),
     "object_writes_retried": _turns("1.29.15", "1.30.0"),
     "patch_node_seconds": (("1.29.15", 120), ("1.30.0", 60)),
+    "preflight_families_of_networks": _turns("1.26.15", "1.27.0"),
     "ports_on_bind_address": _turns("1.36.5", "1.37.0"),
     "renewal_rewrites_organizations": (("1.28.15", False), ("1.29.0", True), ("1.29.15", True), ("1.30.0", False)),
     "resolv_conf_may_be_empty": _turns("1.22.17", "1.23.0"),
@@ -116,7 +139,7 @@ EXPECTED: Expected = {
     "validity_fields": _turns("1.30.14", "1.31.0"),
     "wait_addresses": (("1.31.14", "constants"), ("1.32.0", "arguments"), ("1.32.13", "arguments"), ("1.33.0", "manifests")),
     "wait_order": (("1.29.15", "parallel"), ("1.30.0", "serial"), ("1.32.13", "serial"), ("1.33.0", "components")),
-    "wait_paths_apiserver": (("1.32.13", "/healthz"), ("1.33.0", "/livez")),
+    "wait_paths_apiserver": (("1.31.14", "/healthz"), ("1.32.0", "/livez")),
     "wait_paths_scheduler": (("1.31.14", "/healthz"), ("1.32.0", "/livez")),
     "worker_needs_default_route": (
         ("1.33.11", True),

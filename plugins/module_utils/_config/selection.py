@@ -1,0 +1,75 @@
+# Copyright: (c) The kubephase authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which phases and sub-phases a run covers: those that skipPhases leaves, and of them those that were asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ansible_collections.kubephase.cluster.plugins.module_utils._release.phases import CERTS, CONTROL_PLANE, KUBECONFIGS
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A phase with sub-phases: the option that chooses among them, and each choice with kubeadm's path for it."""
+
+    option: str
+    paths: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What is left of a phase; parts is None when all of it is, or when it has none."""
+
+    runs: bool
+    parts: tuple[str, ...] | None = None
+
+
+# Phase: its sub-phases, for those that have some. Certificates go by their path, etcd/ca, kubeadm's sub-phases by etcd-ca.
+PARTS = {
+    "certs": Parts("names", {name.replace("etcd-", "etcd/") if name.startswith("etcd-") else name: f"certs/{name}" for name in CERTS}),
+    "kubeconfig": Parts("names", {name: f"kubeconfig/{name}" for name in KUBECONFIGS}),
+    "control-plane": Parts("components", {f"kube-{name}": f"control-plane/{name}" for name in CONTROL_PLANE}),
+    "etcd": Parts("components", {"etcd": "etcd/local"}),
+    "upload-config": Parts("names", {name: f"upload-config/{name}" for name in ("kubeadm", "kubelet")}),
+    "addon": Parts("addons", {"coredns": "addon/coredns", "kube-proxy": "addon/kube-proxy"}),
+}
+
+INIT_PHASES = (
+    "preflight",
+    "certs",
+    "kubeconfig",
+    "kubelet-start",
+    "control-plane",
+    "etcd",
+    "wait-control-plane",
+    "upload-config",
+    "upload-certs",
+    "mark-control-plane",
+    "bootstrap-token",
+    "kubelet-finalize",
+    "addon",
+)
+
+
+def select(phase: str, skipped: Sequence[str], only: Sequence[str]) -> Selection:
+    """Say what of a phase runs; an empty ``only`` asks for everything."""
+    if phase in skipped or f"{phase}/all" in skipped:
+        return Selection(runs=False)
+    parts = PARTS.get(phase)
+    whole = not only or phase in only or f"{phase}/all" in only
+    if parts is None:
+        return Selection(runs=whole or any(name.startswith(f"{phase}/") for name in only))
+    left = tuple(name for name, path in parts.paths.items() if path not in skipped and (whole or path in only))
+    if len(left) == len(parts.paths):
+        return Selection(runs=True)
+    return Selection(runs=bool(left), parts=left)
+
+
+def unknown(names: Sequence[str]) -> tuple[str, ...]:
+    """List the names that are no phase of init."""
+    known = {*INIT_PHASES, *(f"{phase}/all" for phase in PARTS), *(path for parts in PARTS.values() for path in parts.paths.values())}
+    return tuple(name for name in names if name not in known)

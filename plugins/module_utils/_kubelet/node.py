@@ -1,0 +1,51 @@
+# Copyright: (c) The kubephase authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""This node as its kubelet is told about it."""
+
+from __future__ import annotations
+
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import Documents
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.kinds import NodeRegistration
+from ansible_collections.kubephase.cluster.plugins.module_utils._release import gate_is_on
+
+DIRECTORY = "/var/lib/kubelet"
+SERVICE = "kubelet"
+
+
+def joins(docs: Documents) -> bool:
+    """Tell whether the JoinConfiguration describes this node: the other document is then not completed with the host's facts."""
+    return docs.join is not None and not docs.init.node_registration.name
+
+
+def registration(docs: Documents) -> NodeRegistration:
+    """Give the settings by which this node registers."""
+    return docs.join.node_registration if docs.join is not None and joins(docs) else docs.init.node_registration
+
+
+def patches_directory(docs: Documents) -> str:
+    """Give the directory of patches on this node; nothing when there is none."""
+    return docs.join.patches.directory if docs.join is not None and joins(docs) else docs.init.patches.directory
+
+
+def extra_argument(docs: Documents, name: str) -> str | None:
+    """Find the value of an extra argument of the kubelet; the last one wins."""
+    values = [argument.value for argument in registration(docs).kubelet_extra_args if argument.name == name]
+    return values[-1] if values else None
+
+
+def has_instance_config(docs: Documents) -> bool:
+    """Tell whether the runtime's socket is kept in a file of the node."""
+    return _by_gate(docs, docs.known_release.instance_config, with_gate=True)
+
+
+def has_endpoint_flag(docs: Documents) -> bool:
+    """Tell whether the runtime's socket is a flag of the kubelet."""
+    return _by_gate(docs, docs.known_release.runtime_endpoint_flag, with_gate=False)
+
+
+def _by_gate(docs: Documents, rule: str, with_gate: bool) -> bool:
+    if rule != "gate":
+        return rule == "always"
+    return gate_is_on(docs.known_release.gates, "NodeLocalCRISocket", docs.cluster.feature_gates) is with_gate

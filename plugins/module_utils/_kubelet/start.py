@@ -1,0 +1,134 @@
+# Copyright: (c) The kubephase authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The kubelet-start phase: the kubelet's files, and a kubelet that runs with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import Documents
+from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet import freshness
+from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.config import questions
+from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.files import (
+    CONFIG,
+    FLAGS,
+    INSTANCE,
+    READ_BY_KUBELET,
+    Host,
+    WantedFile,
+    wanted_files,
+)
+from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.node import SERVICE, patches_directory
+from ansible_collections.kubephase.cluster.plugins.module_utils._manifests.patches import patch_files, read_patches
+from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Change, Plan
+from ansible_collections.kubephase.cluster.plugins.module_utils._plan.files import FileState, WriteFile, tightened
+from ansible_collections.kubephase.cluster.plugins.module_utils._plan.services import ServiceState
+
+_RESOLVER = "systemd-resolved"
+_MODE = 0o644
+_DIRECTORY_MODE = 0o700
+
+
+@dataclass(frozen=True)
+class Observed:
+    """The kubelet's files, the patches, the service, and what only the host knows."""
+
+    files: Mapping[str, FileState]
+    patches: tuple[FileState, ...]
+    service: ServiceState
+    host: Host
+    now: datetime
+
+
+class KubeletStartPhase:
+    """kubeadm's kubelet-start phase as read and plan."""
+
+    name = "kubelet-start"
+
+    def read(self, docs: Documents, world: Any, options: Mapping[str, Any]) -> Observed:
+        """Read the files that may be there, the patches and the state of the service."""
+        found = (world.files.read(path) for path in (FLAGS, INSTANCE, CONFIG))
+        release = docs.known_release
+        return Observed(
+            files={state.path: state for state in found if state is not None},
+            patches=patch_files(world.files, patches_directory(docs)) if release.kubelet_config_patches else (),
+            service=world.systemd.state(SERVICE),
+            host=Host(
+                hostname=world.host.hostname(),
+                kubelet_version=world.host.kubelet_version() if release.network_plugin_flag == "older kubelet" else "",
+                resolved=world.systemd.state(_RESOLVER).active,
+            ),
+            now=world.clock.now(),
+        )
+
+    def plan(self, docs: Documents, seen: Observed, options: Mapping[str, Any]) -> Plan:
+        """Write what differs; restart the kubelet when it does not run with what is then on disk."""
+        freshness.must_be_installed(seen.service)
+        patches = read_patches(seen.patches, docs.known_release.patch_targets)
+        planner = _Planner(seen)
+        for file in wanted_files(docs, seen.host, patches):
+            planner.visit(file)
+        reason = planner.restart_reason()
+        if reason:
+            planner.changes.append(freshness.restart(reason, seen.service.active))
+        return Plan(
+            tuple(planner.changes),
+            {"kubelet_files": planner.facts, "kubelet_restart": reason},
+            (*patches.warnings, *questions(docs, seen.host.resolved)),
+        )
+
+
+class _Planner:
+    """Gathers changes and facts over the files."""
+
+    def __init__(self, seen: Observed) -> None:
+        self._seen = seen
+        self._written: list[str] = []
+        self.changes: list[Change] = []
+        self.facts: list[dict[str, str]] = []
+
+    def visit(self, file: WantedFile) -> None:
+        """Decide whether a file is kept or written."""
+        state = self._seen.files.get(file.path)
+        reason = self._write_reason(file, state)
+        if reason:
+            content = file.text.encode()
+            before = file.shown(state.content) if state else ""
+            action = WriteFile(file.path, content, _MODE, _DIRECTORY_MODE)
+            self.changes.append(Change(file.path, reason, before, file.shown(content), action))
+            self._written.append(file.path)
+            self._note(file, "written", reason)
+            return
+        change = tightened(state, _MODE) if state else None
+        if change is None:
+            self._note(file, "kept", "")
+            return
+        self.changes.append(change)
+        self._note(file, "mode", change.reason)
+
+    def restart_reason(self) -> str:
+        """Say why the kubelet must be started or restarted, or nothing."""
+        service = self._seen.service
+        if not service.active:
+            return "it is not running"
+        kept = (state for path, state in self._seen.files.items() if path not in self._written)
+        stale = {*self._written, *freshness.newer(service, kept)}
+        names = [path for path in READ_BY_KUBELET if path in stale]
+        return f"it still runs with an older {freshness.named(names)}" if names else ""
+
+    def _write_reason(self, file: WantedFile, state: FileState | None) -> str:
+        if state is None:
+            return "it does not exist"
+        if not file.says(state.content):
+            return "it differs from what the documents ask for"
+        if file.path in READ_BY_KUBELET and freshness.in_the_future(state, self._seen.now):
+            return freshness.FUTURE
+        return ""
+
+    def _note(self, file: WantedFile, done: str, reason: str) -> None:
+        self.facts.append({"path": file.path, "done": done, "reason": reason})

@@ -1,0 +1,204 @@
+#!/usr/bin/python
+# Copyright: (c) The kubephase authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Every phase of init, read and planned in one call."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: phase_plan
+short_description: Tells which phases of init have something to do on a host, and what
+version_added: 0.1.0
+description:
+  - Does for every phase what its module does in check mode, in one call. Nothing is changed.
+  - The role C(init) starts with it and runs only the phases that it names, so that a run with nothing to do is one call.
+  - A phase that needs the API server, while an earlier one has yet to bring that up, counts as pending.
+author:
+  - The kubephase authors (@kubephase)
+options:
+  everything:
+    description:
+      - Name every phase as pending without looking, for a run that selects phases by tag.
+    type: bool
+    default: false
+  phases:
+    description:
+      - Only these phases, each with the parts to look at; an empty list means all of them. Filled in on the controller
+        from skipPhases of the documents and from C(kubephase_only_phases).
+    type: dict
+  renew_before:
+    description:
+      - As for M(kubephase.cluster.pki_cert).
+    type: str
+  proxy_env:
+    description:
+      - As for M(kubephase.cluster.static_pod).
+    type: dict
+  manifest:
+    description:
+      - As for M(kubephase.cluster.addon).
+    type: path
+  manifest_content:
+    description:
+      - As for M(kubephase.cluster.addon).
+    type: str
+  upload_certs:
+    description:
+      - Whether the phase upload-certs is wanted.
+    type: bool
+    default: false
+  tokens:
+    description:
+      - As for M(kubephase.cluster.bootstrap_token). Filled in on the controller from the documents.
+    type: list
+    elements: str
+extends_documentation_fragment:
+  - kubephase.cluster.documents
+  - kubephase.cluster.phase
+requirements:
+  - cryptography >= 38 on the host
+  - PyYAML on the host
+"""
+
+EXAMPLES = r"""
+- name: Plan | what would change on this host
+  kubephase.cluster.phase_plan:
+    config_file: kubeadm.yaml
+  register: plan
+
+- name: Plan | with what expires within thirty days
+  kubephase.cluster.phase_plan:
+    renew_before: 720h
+"""
+
+RETURN = r"""
+pending:
+  description: The phases that have something to do, in kubeadm's order; preflight is the first of them if there are any.
+  returned: success
+  type: list
+  elements: str
+  sample: [preflight, certs]
+phases:
+  description: Every phase that was looked at.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    name:
+      description: kubeadm's name of the phase.
+      type: str
+      sample: certs
+    pending:
+      description: Whether it has something to do.
+      type: bool
+      sample: true
+    reason:
+      description: Why that could not be looked into; empty when it could.
+      type: str
+      sample: ""
+    changes:
+      description: What it would change.
+      type: list
+      elements: dict
+      contains:
+        target:
+          description: What would be changed.
+          type: str
+          sample: /etc/kubernetes/pki/apiserver.crt
+        reason:
+          description: Why.
+          type: str
+          sample: it lacks the name api.example.test
+        before:
+          description: How it is.
+          type: str
+          sample: ""
+        after:
+          description: How it would be.
+          type: str
+          sample: ""
+"""
+
+from typing import Any
+
+from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.api import Api
+from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.api_super import SuperAdminApi
+from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.clock import Clock
+from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.files import Files
+from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.health import HealthChecks
+from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.host import Host
+from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.systemd import Systemd
+from ansible_collections.kubephase.cluster.plugins.module_utils._addons.phase import AddonPhase
+from ansible_collections.kubephase.cluster.plugins.module_utils._certs_upload.upload_certs import UploadCertsPhase
+from ansible_collections.kubephase.cluster.plugins.module_utils._guard.immutable import GuardPhase
+from ansible_collections.kubephase.cluster.plugins.module_utils._kubeconfig.kubeconfig import KubeconfigPhase
+from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.finalize import KubeletFinalizePhase
+from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.start import KubeletStartPhase
+from ansible_collections.kubephase.cluster.plugins.module_utils._manifests.phase import StaticPodPhase
+from ansible_collections.kubephase.cluster.plugins.module_utils._pki.certs import CertsPhase
+from ansible_collections.kubephase.cluster.plugins.module_utils._runner.interpreter import World
+from ansible_collections.kubephase.cluster.plugins.module_utils._runner.module import run
+from ansible_collections.kubephase.cluster.plugins.module_utils._runner.survey import RUNS_WITH, Follows, Survey, Surveyed
+from ansible_collections.kubephase.cluster.plugins.module_utils._tokens.bootstrap_token import BootstrapTokenPhase
+from ansible_collections.kubephase.cluster.plugins.module_utils._upload_config.cluster_admins import ClusterAdminsPhase
+from ansible_collections.kubephase.cluster.plugins.module_utils._upload_config.mark import MarkControlPlanePhase
+from ansible_collections.kubephase.cluster.plugins.module_utils._upload_config.upload import UploadConfigPhase
+from ansible_collections.kubephase.cluster.plugins.module_utils._wait.phase import WaitControlPlanePhase
+
+PHASES = (
+    Surveyed("guard", GuardPhase(), always=True),
+    Surveyed("certs", CertsPhase()),
+    Surveyed("kubeconfig", KubeconfigPhase()),
+    Surveyed("kubelet-start", KubeletStartPhase()),
+    Surveyed("control-plane", StaticPodPhase(), {"components": ["kube-apiserver", "kube-controller-manager", "kube-scheduler"]}),
+    Surveyed("etcd", StaticPodPhase(), {"components": ["etcd"]}),
+    Surveyed("wait-control-plane", WaitControlPlanePhase(), follows=tuple(Follows(name) for name in RUNS_WITH)),
+    Surveyed("wait-control-plane", ClusterAdminsPhase(), asks_api=True),
+    Surveyed("upload-config", UploadConfigPhase(), asks_api=True),
+    Surveyed("upload-certs", UploadCertsPhase(), asks_api=True, wanted="upload_certs"),
+    Surveyed("mark-control-plane", MarkControlPlanePhase(), asks_api=True),
+    Surveyed("bootstrap-token", BootstrapTokenPhase(), asks_api=True),
+    # The rotating certificate appears once the kubelet has run; a kubelet.conf that is written anew has to be pointed at it.
+    Surveyed(
+        "kubelet-finalize",
+        KubeletFinalizePhase(),
+        follows=(Follows("kubelet-start", unless="rotation"), Follows("kubeconfig", target="/etc/kubernetes/kubelet.conf")),
+    ),
+    Surveyed("addon", AddonPhase(), asks_api=True),
+)
+
+
+def make(root: str = "") -> tuple[Any, World]:
+    """Give all phases as one, and the adapters that they read through."""
+    files, systemd = Files(root), Systemd()
+    world = World(
+        files=files,
+        api=Api(files),
+        super_api=SuperAdminApi(files),
+        health=HealthChecks(files),
+        systemd=systemd,
+        clock=Clock(),
+        host=Host(),
+    )
+    return Survey(PHASES), world
+
+
+def main() -> None:
+    """Survey the phases."""
+    spec = {
+        "everything": {"type": "bool", "default": False},
+        "phases": {"type": "dict"},
+        "renew_before": {"type": "str"},
+        "proxy_env": {"type": "dict"},
+        "manifest": {"type": "path"},
+        "manifest_content": {"type": "str", "no_log": True},
+        "upload_certs": {"type": "bool", "default": False},
+        "tokens": {"type": "list", "elements": "str", "no_log": True},
+    }
+    run(make, ("cryptography", "yaml"), spec, durations=("renew_before",))
+
+
+if __name__ == "__main__":
+    main()
