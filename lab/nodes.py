@@ -27,6 +27,9 @@ BOOT_SECONDS = 90.0
 VOLUMES = {"containerd": ("/var/lib/containerd", 0o711), "etcd": ("/var/lib/etcd", 0o700), "kubelet": ("/var/lib/kubelet", 0o700)}
 
 
+_REMOVE = ("rm", "--force", "--ignore", "--time", "2", "--volumes")
+
+
 def states(instance: str) -> dict[str, str]:
     """Say how each container of an instance is, by node name."""
     return {container["Names"][0]: container["State"] for container in containers(instance)}
@@ -125,11 +128,12 @@ def remove(names: Sequence[str]) -> None:
 
     On a busy machine a container may end by itself just when podman wants to end it, which podman takes for a failure.
     """
-    for last in (False, False, True):
-        if not names or (not last and succeeds("rm", "--force", "--time", "2", "--volumes", *names)):
+    if not names:
+        return
+    for _attempt in range(2):
+        if succeeds(*_REMOVE, *names):
             return
-        if last:
-            podman("rm", "--force", "--time", "2", "--volumes", "--ignore", *names)
+    podman(*_REMOVE, *names)
 
 
 def remove_tree(path: Path) -> None:

@@ -49,11 +49,6 @@ options:
       - Whether the phase upload-certs is wanted.
     type: bool
     default: false
-  tokens:
-    description:
-      - As for M(kubephase.cluster.bootstrap_token). Filled in on the controller from the documents.
-    type: list
-    elements: str
 extends_documentation_fragment:
   - kubephase.cluster.documents
   - kubephase.cluster.phase
@@ -195,7 +190,6 @@ def main() -> None:
         "manifest": {"type": "path"},
         "manifest_content": {"type": "str", "no_log": True},
         "upload_certs": {"type": "bool", "default": False},
-        "tokens": {"type": "list", "elements": "str", "no_log": True},
     }
     run(make, ("cryptography", "yaml"), spec, durations=("renew_before",))
 

@@ -53,7 +53,7 @@ def chosen_parts(module: str, options: Mapping[str, Any], skipped: Sequence[str]
 
 def secret_options(module: str, options: Mapping[str, Any], secrets: Mapping[str, str]) -> dict[str, Any]:
     """Hand over the documents' secrets to the modules that work with them; what the task itself says wins."""
-    if module in ("bootstrap_token", "phase_plan") and not options.get("tokens"):
+    if module == "bootstrap_token" and not options.get("tokens"):
         places = {int(found.group(1)): value for place, value in secrets.items() for found in [_TOKEN.fullmatch(place)] if found}
         # One for each entry of the documents, an empty one where the entry leaves it to us.
         return {"tokens": [places.get(index, "") for index in range(max(places) + 1)]} if places else {}
