@@ -24,7 +24,7 @@ from ansible_collections.kubephase.cluster.plugins.plugin_utils.document_stream 
 from ansible_collections.kubephase.cluster.plugins.plugin_utils.module_options import chosen_parts, secret_options
 
 _OWN = "documents"
-_CONTROLLER_OPTIONS = {"config_file", *KIND_OPTIONS}
+_CONTROLLER_OPTIONS = {"config_file", "advertise_interface", *KIND_OPTIONS}
 
 
 class ActionModule(ActionBase):
@@ -55,6 +55,8 @@ class ActionModule(ActionBase):
             return {**result, "changed": False, "skipped": True, "skip_reason": "the phase was left out by name"}
         options.update(parts)
         options.update({option: public[kind] for option, kind in KIND_OPTIONS.items() if kind in public})
+        interface = self._given("advertise_interface", variables)
+        options.update({"advertise_interface": interface} if interface else {})
         options.update(secret_options(module, options, secrets.plain()))
         return {**result, **self._module(options, variables, settled)}
 

@@ -18,6 +18,12 @@ options:
       - A relative path is looked for beside the inventory, beside the playbook and in the current directory.
       - When not given, the variable C(kubephase_config_file) is used, if there is one.
     type: str
+  advertise_interface:
+    description:
+      - The network interface whose address the API server advertises, for hosts with several networks. The address that
+        the documents give wins; without either it is that of the default route.
+      - When not given, the variable C(kubephase_advertise_interface) is used, if there is one.
+    type: str
   cluster_configuration:
     description:
       - kubeadm's ClusterConfiguration. Its fields win over those of the file.

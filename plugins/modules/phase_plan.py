@@ -75,6 +75,18 @@ pending:
   type: list
   elements: str
   sample: [preflight, certs]
+endpoint:
+  description: The URL by which clients reach the cluster.
+  returned: success
+  type: str
+  sample: https://api.example.test:6443
+first_expiry:
+  description: What expires first of the certificates and kubeconfig files, as it will be after the run.
+  returned: success
+  type: dict
+  sample:
+    path: /etc/kubernetes/pki/apiserver.crt
+    expires: "2027-11-16T12:00:00Z"
 phases:
   description: Every phase that was looked at.
   returned: success

@@ -32,7 +32,7 @@ ALLOWED: dict[str, tuple[set[str], set[str]]] = {
     "_tokens": (DOMAIN | {"_objects", "_kubeconfig"}, {"yaml"}),
     "_certs_upload": (DOMAIN | {"_objects", "_tokens"}, {"cryptography"}),
     "_addons": (DOMAIN | {"_objects", "_manifests"}, {"yaml"}),
-    "_guard": (DOMAIN | {"_kubeconfig"}, {"yaml"}),
+    "_guard": (DOMAIN | {"_kubeconfig", "_objects"}, {"yaml"}),
     "_wait": (DOMAIN | {"_manifests"}, set()),
     "_adapters": ({"_plan"}, {"cryptography", "kubernetes", "yaml"}),
     "_runner": ({"_plan", "_config", "_release", "_adapters"}, {"ansible"}),

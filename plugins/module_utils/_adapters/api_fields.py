@@ -69,7 +69,7 @@ def _united(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
 def _prune(value: Any, owned: Mapping[str, Any], rendered: Any, others: Sequence[Mapping[str, Any]], keys: Iterable[str] = ()) -> None:
     """Remove from value, in place, what is owned but neither rendered nor anybody else's; keys tell an item from the others."""
     for step, below in owned.items():
-        kind, _, name = step.partition(":")
+        kind, _rest, name = step.partition(":")
         if step == "." or kind not in ("f", "k", "v") or (kind == "f" and name in keys):
             continue
         place = _find(value, kind, name)

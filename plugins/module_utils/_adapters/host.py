@@ -35,14 +35,17 @@ class Host:
 
     def default_route_address(self) -> str:
         """Find the address that kubeadm would advertise: the first global one on the interface of the default route."""
-        program = shutil.which("ip", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin:/usr/bin")
-        for family in ("-4", "-6") if program else ():
-            for route in _json([str(program), family, "-j", "route", "show", "default"]):
-                links = _json([str(program), family, "-j", "address", "show", "dev", str(route.get("dev", ""))])
-                found = _first_global(links)
+        for family in ("-4", "-6"):
+            for route in _ip(family, "route", "show", "default"):
+                found = _first_global(_ip(family, "address", "show", "dev", str(route.get("dev", ""))))
                 if found:
                     return found
         return ""
+
+    def address_of(self, interface: str) -> str:
+        """Find the first global address of an interface."""
+        found = (_first_global(_ip(family, "address", "show", "dev", interface)) for family in ("-4", "-6"))
+        return next((address for address in found if address), "")
 
 
 def _first_global(links: Iterable[Any]) -> str:
@@ -53,9 +56,10 @@ def _first_global(links: Iterable[Any]) -> str:
     return ""
 
 
-def _json(command: list[str]) -> list[Any]:
+def _ip(family: str, *words: str) -> list[Any]:
+    program = shutil.which("ip", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin:/usr/bin")
     try:
-        found = json.loads(_output(command) or "[]")
+        found = json.loads(_output([program, family, "-j", *words]) or "[]") if program else []
     except ValueError:
         return []
     return found if isinstance(found, list) else []

@@ -54,4 +54,4 @@ def certificate_key() -> str:
 
 
 def _draw(length: int) -> str:
-    return "".join(secrets.choice(_LETTERS) for _ in range(length))
+    return "".join(secrets.choice(_LETTERS) for _character in range(length))

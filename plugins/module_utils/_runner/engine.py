@@ -49,7 +49,7 @@ def execute(
     check: bool = False,
 ) -> Outcome:
     """Run a phase, or several of which each builds on the one before; with check nothing is applied."""
-    docs = settle(documents, world)
+    docs = settle(documents, world, options.get("advertise_interface") or "")
     changes: tuple[Change, ...] = ()
     warnings = docs.warnings
     facts: dict[str, Any] = {}
@@ -68,13 +68,24 @@ def _version(world: interpreter.World) -> str:
     return (running_version(running.content) if running else "") or str(world.host.kubelet_version())
 
 
-def settle(documents: Mapping[str, Any], world: interpreter.World) -> Documents:
+def _address(world: interpreter.World, interface: str) -> str:
+    found = str(world.host.address_of(interface) if interface else world.host.default_route_address())
+    if interface and not found:
+        raise Unusable(
+            "advertise_interface",
+            f"the interface {interface} has no global address on this host",
+            "Name one that has, or set InitConfiguration.localAPIEndpoint.advertiseAddress",
+        )
+    return found
+
+
+def settle(documents: Mapping[str, Any], world: interpreter.World, interface: str = "") -> Documents:
     """Resolve the documents with what only the host knows."""
     cluster, init = documents.get("ClusterConfiguration", {}), documents.get("InitConfiguration", {})
     # The version and the address cost a process each, so they are asked for only where the documents leave them out.
     facts = NodeFacts(
         hostname=world.host.hostname(),
-        advertise_address="" if init.get("localAPIEndpoint", {}).get("advertiseAddress") else world.host.default_route_address(),
+        advertise_address="" if init.get("localAPIEndpoint", {}).get("advertiseAddress") else _address(world, interface),
         kubelet_version="" if cluster.get("kubernetesVersion") else _version(world),
         cri_sockets=world.host.cri_sockets(),
     )

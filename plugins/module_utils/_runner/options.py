@@ -17,7 +17,11 @@ KIND_OPTIONS = {
     "kube_proxy_configuration": "KubeProxyConfiguration",
 }
 
-SPEC: dict[str, Any] = {"config_file": {"type": "str"}, **{option: {"type": "dict"} for option in KIND_OPTIONS}}
+SPEC: dict[str, Any] = {
+    "config_file": {"type": "str"},
+    "advertise_interface": {"type": "str"},
+    **{option: {"type": "dict"} for option in KIND_OPTIONS},
+}
 
 
 def documents(params: Mapping[str, Any]) -> dict[str, Any]:

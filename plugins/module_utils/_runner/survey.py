@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import Documents
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.endpoints import control_plane_url
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.selection import PARTS
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Change, ManyUnusable, Phase, Plan, Unusable
 
@@ -107,13 +108,25 @@ class Survey:
         """Tell what each phase would change; the survey itself changes nothing."""
         pending = [found.name for found in seen if found.pending]
         # The checks of preflight are worth their time only where something is about to be done.
-        facts = {"pending": ["preflight", *pending] if pending else [], "phases": [found.fact() for found in seen]}
+        facts = {
+            "pending": ["preflight", *pending] if pending else [],
+            "phases": [found.fact() for found in seen],
+            "endpoint": control_plane_url(docs),
+            "first_expiry": _first_expiry(seen),
+        }
         return Plan(facts=facts, warnings=tuple(dict.fromkeys(warning for found in seen for warning in found.warnings)))
 
     def _chosen(self, options: Mapping[str, Any]) -> list[Surveyed]:
         phases = options.get("phases")
         asked = [each for each in self._phases if not each.wanted or options.get(each.wanted)]
         return asked if phases is None else [each for each in asked if each.always or each.name in phases]
+
+
+def _first_expiry(findings: Sequence[Finding]) -> dict[str, str]:
+    """Find what expires first of all that the phases make, as it will be after the run."""
+    made = [each for found in findings for group in ("certificates", "kubeconfigs") for each in found.facts.get(group, ())]
+    dated = sorted((each["expires"], each["path"]) for each in made if each["expires"])
+    return {"path": dated[0][1], "expires": dated[0][0]} if dated else {}
 
 
 def _follow(findings: Mapping[str, Finding], phases: Sequence[Surveyed]) -> None:

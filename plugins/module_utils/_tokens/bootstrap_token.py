@@ -132,7 +132,7 @@ class _Planner:
 
     def result(self) -> Plan:
         """Report what was found and what becomes of it."""
-        facts = [{**public(token), "done": done} for _, (token, done) in sorted(self._done.items())]
+        facts = [{**public(token), "done": done} for _identifier, (token, done) in sorted(self._done.items())]
         return Plan(tuple(self.changes), {"tokens": facts}, tuple(self._warnings))
 
     @property
