@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,10 @@ CERTIFICATE_KEY = "ca9a7ca9a7ca9a7ca9a7ca9a7ca9a7ca9a7ca9a7ca9a7ca9a7ca9a7ca9a71
 class Look:
     """A node at a moment."""
 
-    files: list[str]
-    processes: str
-    serials: str = ""
-    objects: dict[str, Any] | None = None
+    files: list[str] = field(repr=False)
+    processes: str = field(repr=False)
+    serials: str = field(default="", repr=False)
+    objects: dict[str, Any] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -45,15 +45,20 @@ class Beginning:
     again: Report
 
 
+def usual(node: Node) -> Playbook:
+    """The playbook with the documents of the lab, and secrets in them."""
+    secret_init = {"bootstrapTokens": [{"token": token} for token in TOKENS], "certificateKey": CERTIFICATE_KEY}
+    return Playbook(node, {"kubephase_init_configuration": secret_init, "kubephase_upload_certs": True})
+
+
 def begin(node: Node, controller: Path) -> Beginning:
     """Make a cluster of a node, with secrets in its documents and every way for them to leak open."""
-    secret_init = {"bootstrapTokens": [{"token": token} for token in TOKENS], "certificateKey": CERTIFICATE_KEY}
     watched = {
         "ANSIBLE_LOG_PATH": str(controller / "ansible.log"),
         "ANSIBLE_CACHE_PLUGIN": "jsonfile",
         "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(controller / "facts"),
     }
-    playbook = Playbook(node, {"kubephase_init_configuration": secret_init, "kubephase_upload_certs": True}, watched)
+    playbook = replace(usual(node), environment=watched)
     node.run("mkdir -p /root/.ansible")
     virgin = _virgin(node)
     checked = playbook.play("--check", "--diff").succeeded()
@@ -62,8 +67,7 @@ def begin(node: Node, controller: Path) -> Beginning:
     looks.settle(node)
     after_run = _living(node)
     again = playbook.play("--diff").succeeded()
-    quiet = replace(playbook, environment={})
-    return Beginning(node, quiet, controller, virgin, after_check, after_run, _living(node), checked, ran, again)
+    return Beginning(node, usual(node), controller, virgin, after_check, after_run, _living(node), checked, ran, again)
 
 
 def _virgin(node: Node) -> Look:

@@ -18,8 +18,8 @@ for place in (ROOT / ".ansible" / "collections", ROOT, ROOT / "tests"):
     if str(place) not in sys.path:
         sys.path.insert(0, str(place))
 
-from live.beginning import Beginning, begin  # noqa: E402
-from live.node import Node, remove, virgin_node  # noqa: E402
+from live.beginning import Beginning, begin, usual  # noqa: E402
+from live.node import Node, attach, lab, remove, virgin_node  # noqa: E402
 from live.playbook import Playbook  # noqa: E402
 
 _PLACE = hashlib.sha256(str(ROOT).encode()).hexdigest()[:5]
@@ -28,10 +28,14 @@ _PLACE = hashlib.sha256(str(ROOT).encode()).hexdigest()[:5]
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option that asks for every kill."""
     parser.addoption("--all-kills", action="store_true", help="kill the play after each phase, not just in the quick places")
+    parser.addoption(
+        "--on", metavar="INSTANCE", help="for work on one test: take a lab instance on which init has run already, and keep it"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Make the marker known."""
+    config.addinivalue_line("markers", "kill: the play is killed on its way")
     config.addinivalue_line("markers", "quick: a kill that every run of the suite tries")
 
 
@@ -55,15 +59,19 @@ def beginning(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Beginning]:
 
 
 @pytest.fixture
-def node(beginning: Beginning) -> Node:
+def node(request: pytest.FixtureRequest) -> Node:
     """The node with a cluster on it."""
+    instance = request.config.getoption("--on")
+    if instance:
+        return attach(Path(lab("inventory", "--instance", instance)))
+    beginning: Beginning = request.getfixturevalue("beginning")
     return beginning.node
 
 
 @pytest.fixture
-def init(beginning: Beginning) -> Playbook:
+def init(node: Node) -> Playbook:
     """The playbook with the documents that the cluster was made with; the cluster is as they want it."""
-    return beginning.playbook
+    return usual(node)
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ def serials(node: Node) -> str:
     return node.run(
         "for f in $(find /etc/kubernetes/pki -name '*.crt' | sort); do echo $f $(openssl x509 -noout -serial -in $f); done;"
         "for f in /etc/kubernetes/*.conf; do sed -n 's/.*client-certificate-data: //p' $f | base64 -d |"
-        " (openssl x509 -noout -serial 2>/dev/null || true) | sed \"s|^|$f |\"; done"
+        ' (openssl x509 -noout -serial 2>/dev/null || true) | sed "s|^|$f |"; done'
     )
 
 

@@ -81,10 +81,15 @@ def lab(*arguments: str) -> str:
 def virgin_node(instance: str) -> Node:
     """Make an instance of one control plane; what an earlier run left of it goes first."""
     remove(instance)
-    inventory = Path(lab("up", "--instance", instance, "--control-planes", "1", "--workers", "0").splitlines()[-1])
+    return attach(Path(lab("up", "--instance", instance, "--control-planes", "1", "--workers", "0").splitlines()[-1]))
+
+
+def attach(inventory: Path) -> Node:
+    """Speak to the control plane of an inventory."""
     content: dict[str, Any] = yaml.safe_load(inventory.read_text())["all"]
     ((name, host),) = content["children"]["control_plane"]["hosts"].items()
     settings = content["vars"]
+    instance = settings["lab_instance"]
     ssh = (
         *("-i", settings["ansible_ssh_private_key_file"]),
         *shlex.split(settings["ansible_ssh_common_args"]),

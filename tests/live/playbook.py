@@ -30,8 +30,8 @@ class Report:
     """What a play printed and what its tasks reported."""
 
     code: int
-    output: str
-    rows: tuple[dict[str, Any], ...]
+    output: str = field(repr=False)
+    rows: tuple[dict[str, Any], ...] = field(repr=False)
 
     @property
     def pending(self) -> frozenset[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,6 +16,10 @@ from ansible_collections.kubephase.cluster.tests.parity.cases import EVERY_RELEA
 from ansible_collections.kubephase.cluster.tests.parity.meant import stale
 from ansible_collections.kubephase.cluster.tests.parity.oracle import Rendering, rendered
 from ansible_collections.kubephase.cluster.tests.parity.ours import rendered_by_us
+
+if TYPE_CHECKING:
+    from xdist.remote import Producer
+    from xdist.scheduler import Scheduling
 
 PROPERTY = "parity"
 
@@ -25,11 +30,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep the tests of one pair on one worker, modes independent of who runs them, and the library quiet about old serials."""
+    """Keep modes independent of who runs the tests, and the library quiet about old serials."""
     # kubeadm's directories depend on the umask; both sides get the usual one.
     os.umask(0o022)
-    if config.getoption("dist", "no") == "load":
-        config.option.dist = "loadgroup"
     # The authorities of kubeadm before 1.28 have serial 0, of which the library warns each time that it reads one.
     config.addinivalue_line("filterwarnings", "ignore:Parsed a serial number")
 
@@ -46,12 +49,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Give each test that asks for a pair every case with every release that it applies to."""
     if "pair" not in metafunc.fixturenames:
         return
-    # A pair is rendered once, on the one worker that has all its tests.
-    params = [
-        pytest.param((case, release), id=f"{case.name}-{release}", marks=pytest.mark.xdist_group(f"{case.name}-{release}"))
-        for case, release in pairs(releases(metafunc.config))
-    ]
-    metafunc.parametrize("pair", params, indirect=True, scope="session")
+    chosen = pairs(releases(metafunc.config))
+    ids = [f"{case.name}-{release}" for case, release in chosen]
+    metafunc.parametrize("pair", chosen, ids=ids, indirect=True, scope="session")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer | None) -> Scheduling:
+    """Give each worker whole pairs, which are then rendered once, and whole files of what starts servers of its own."""
+    from ansible_collections.kubephase.cluster.tests.parity.workers import ByPair
+
+    return ByPair(config, log)
 
 
 @pytest.fixture(scope="session")

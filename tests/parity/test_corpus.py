@@ -10,6 +10,7 @@ import pytest
 
 from ansible_collections.kubephase.cluster.tests.parity.cases import EVERY_RELEASE, USUAL_RELEASES, case_named, corpus, minor_of, pairs
 from ansible_collections.kubephase.cluster.tests.parity.given import PREPARATIONS, certificates_dir
+from ansible_collections.kubephase.cluster.tests.parity.workers import unit_of
 
 NEEDED = {
     "defaults", "cert-sans", "ecdsa-gate", "ecdsa-p256", "rsa-4096", "certificates-dir", "external-ca", "external-etcd", "ipv6",
@@ -66,3 +67,16 @@ def test_document_is_in_the_schema_of_its_release(name: str, release: str, api: 
 @pytest.mark.parametrize(("name", "directory"), [("defaults", "etc/kubernetes/pki"), ("certificates-dir", "srv/kubernetes/tls")])
 def test_certificates_directory(name: str, directory: str) -> None:
     assert certificates_dir(case_named(name).document("1.37.1")) == directory
+
+
+@pytest.mark.parametrize(
+    ("nodeid", "unit"),
+    [
+        ("tests/parity/test_parity.py::test_same_tree[defaults-1.37.1]", "defaults-1.37.1"),
+        ("tests/parity/test_parity_manifests.py::test_same_manifests[defaults-1.37.1]", "defaults-1.37.1"),
+        ("tests/parity/test_parity_addons.py::test_the_same_objects[defaults-1.37.1]", "tests/parity/test_parity_addons.py"),
+        ("tests/parity/test_corpus.py::test_every_minor_is_there_once", "tests/parity/test_corpus.py"),
+    ],
+)
+def test_tests_that_share_a_rendering_share_a_worker(nodeid: str, unit: str) -> None:
+    assert unit_of(nodeid) == unit
