@@ -71,7 +71,7 @@ def begin(node: Node, controller: Path) -> Beginning:
 
 
 def _virgin(node: Node) -> Look:
-    return Look(looks.files(node, living=False), looks.processes(node))
+    return Look(looks.files(node, living=False), looks.processes(node, living=False))
 
 
 def _living(node: Node) -> Look:

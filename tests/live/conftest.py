@@ -28,9 +28,7 @@ _PLACE = hashlib.sha256(str(ROOT).encode()).hexdigest()[:5]
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option that asks for every kill."""
     parser.addoption("--all-kills", action="store_true", help="kill the play after each phase, not just in the quick places")
-    parser.addoption(
-        "--on", metavar="INSTANCE", help="for work on one test: take a lab instance on which init has run already, and keep it"
-    )
+    parser.addoption("--on", metavar="INSTANCE", help="take a lab instance that has a cluster already, and keep it")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -35,10 +35,11 @@ def serials(node: Node) -> str:
     )
 
 
-def processes(node: Node) -> str:
-    """Which kubelet and which containers run, and what systemd thinks of its units."""
+def processes(node: Node, living: bool = True) -> str:
+    """Which containers and daemons run; a kubelet without a configuration is started by systemd again and again."""
+    units, ids = ("kubelet containerd", "MainPID,NRestarts,") if living else ("containerd", "MainPID,")
     return node.run(
-        "systemctl show kubelet containerd -p Id,MainPID,NRestarts,UnitFileState,ExecMainStartTimestampMonotonic;"
+        f"systemctl show {units} -p Id,{ids}ExecMainStartTimestampMonotonic; systemctl list-unit-files --no-legend;"
         "crictl ps -aq | sort; crictl pods -q | sort"
     )
 

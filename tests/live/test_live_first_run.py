@@ -28,7 +28,7 @@ def test_check_mode_on_a_virgin_node_goes_through_all_phases(beginning: Beginnin
     assert beginning.checked.ran >= ALL | COMPANIONS
     # The rotating certificate, which kubelet-finalize points at, is not there before a kubelet has run.
     assert beginning.checked.changed - COMPANIONS == ALL - {"kubelet-finalize"}
-    assert "+++ /etc/kubernetes/manifests/kube-apiserver.yaml" in beginning.checked.output
+    assert "+++ after: /etc/kubernetes/manifests/kube-apiserver.yaml" in beginning.checked.output
 
 
 def test_check_mode_on_a_virgin_node_writes_and_starts_nothing(beginning: Beginning) -> None:

@@ -66,7 +66,7 @@ def select(phase: str, skipped: Sequence[str], only: Sequence[str]) -> Selection
     left = tuple(name for name, path in parts.paths.items() if path not in skipped and (whole or path in only))
     if len(left) == len(parts.paths):
         return Selection(runs=True)
-    return Selection(runs=bool(left), parts=left)
+    return Selection(runs=True, parts=left) if left else Selection(runs=False)
 
 
 def unknown(names: Sequence[str]) -> tuple[str, ...]:

@@ -1,0 +1,98 @@
+# Copyright: (c) The kubephase authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which phases and parts of them a run covers, and which secrets a module is given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.selection import INIT_PHASES, PARTS, Selection, select, unknown
+from ansible_collections.kubephase.cluster.plugins.modules.pki_cert import NAMES
+from ansible_collections.kubephase.cluster.plugins.plugin_utils.module_options import PHASES, chosen_parts, secret_options
+
+
+@pytest.mark.parametrize(
+    ("phase", "skipped", "only", "expected"),
+    [
+        ("certs", [], [], Selection(True)),
+        ("certs", ["certs"], [], Selection(False)),
+        ("certs", ["certs/all"], [], Selection(False)),
+        ("certs", [], ["kubeconfig"], Selection(False)),
+        ("certs", [], ["certs"], Selection(True)),
+        ("certs", [], ["certs/apiserver", "certs/etcd-ca"], Selection(True, ("apiserver", "etcd/ca"))),
+        ("certs", ["certs/apiserver"], ["certs/apiserver", "certs/sa"], Selection(True, ("sa",))),
+        ("certs", ["certs"], ["certs/sa"], Selection(False)),
+        ("control-plane", ["control-plane/scheduler"], [], Selection(True, ("kube-apiserver", "kube-controller-manager"))),
+        ("etcd", ["etcd/local"], [], Selection(False)),
+        ("addon", [], ["addon/coredns"], Selection(True, ("coredns",))),
+        ("upload-config", ["upload-config/kubelet"], [], Selection(True, ("kubeadm",))),
+        ("preflight", [], ["certs"], Selection(False)),
+        ("kubelet-finalize", [], ["kubelet-finalize/enable-client-cert-rotation"], Selection(True)),
+    ],
+)
+def test_what_is_left_of_a_phase(phase: str, skipped: list[str], only: list[str], expected: Selection) -> None:
+    assert select(phase, skipped, only) == expected
+
+
+def test_names_that_are_no_phase_are_told() -> None:
+    assert unknown(["certs", "certs/apiserver", "addon/all", "cert", "certs/api"]) == ("cert", "certs/api")
+
+
+@pytest.mark.parametrize(
+    ("module", "options", "skipped", "only", "expected"),
+    [
+        ("pki_cert", {}, [], [], {}),
+        ("pki_cert", {}, ["certs"], [], None),
+        ("pki_cert", {}, [], ["certs/sa"], {"names": ["sa"]}),
+        ("pki_cert", {"names": ["ca"]}, [], ["certs/sa"], None),
+        ("pki_cert", {"names": ["ca", "sa"]}, ["certs/ca"], [], {"names": ["sa"]}),
+        ("static_pod", {"components": ["etcd"]}, ["etcd"], [], None),
+        (
+            "static_pod",
+            {"components": ["kube-apiserver", "kube-scheduler"]},
+            ["control-plane/scheduler"],
+            [],
+            {"components": ["kube-apiserver"]},
+        ),
+        ("static_pod", {"components": ["etcd"]}, [], ["control-plane"], None),
+        ("kubelet_start", {}, [], ["certs"], None),
+        ("control_plane_state", {}, ["certs"], ["certs"], {}),
+        ("phase_plan", {}, ["certs/ca"], ["certs/ca", "certs/sa"], {"phases": {"certs": ["sa"]}}),
+    ],
+)
+def test_a_module_is_narrowed_to_what_is_left(
+    module: str, options: dict[str, Any], skipped: list[str], only: list[str], expected: dict[str, Any] | None
+) -> None:
+    assert chosen_parts(module, options, skipped, only) == expected
+
+
+SECRETS = {
+    "InitConfiguration.bootstrapTokens[0].token": "aaaaaa.0123456789abcdef",
+    "InitConfiguration.bootstrapTokens[2].token": "cccccc.0123456789abcdef",
+    "InitConfiguration.certificateKey": "00" * 32,
+    "JoinConfiguration.discovery.tlsBootstrapToken": "dddddd.0123456789abcdef",
+}
+
+
+@pytest.mark.parametrize(
+    ("module", "options", "expected"),
+    [
+        ("pki_cert", {}, {}),
+        ("phase_plan", {}, {}),
+        ("upload_certs", {}, {"certificate_key": "00" * 32}),
+        ("upload_certs", {"certificate_key": "11" * 32}, {}),
+        ("bootstrap_token", {}, {"tokens": ["aaaaaa.0123456789abcdef", "", "cccccc.0123456789abcdef"]}),
+        ("bootstrap_token", {"tokens": ["eeeeee.0123456789abcdef"]}, {}),
+    ],
+)
+def test_a_module_gets_only_the_secrets_it_works_with(module: str, options: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert secret_options(module, options, SECRETS) == expected
+
+
+def test_the_tables_agree_with_the_modules() -> None:
+    assert list(PARTS["certs"].paths) == NAMES
+    assert {phase for module, phases in PHASES.items() for phase in phases} == set(INIT_PHASES)
