@@ -27,12 +27,13 @@ _PLACE = hashlib.sha256(str(ROOT).encode()).hexdigest()[:5]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option that asks for every kill."""
-    parser.addoption("--all-kills", action="store_true", help="kill the play after each phase, not just in the quick places")
+    parser.addoption("--all-kills", action="store_true", help="also what takes long: a kill after each phase, each deviation alone")
     parser.addoption("--on", metavar="INSTANCE", help="take a lab instance that has a cluster already, and keep it")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Make the marker known."""
+    config.addinivalue_line("markers", "long: only with --all-kills")
     config.addinivalue_line("markers", "kill: the play is killed on its way")
     config.addinivalue_line("markers", "quick: a kill that every run of the suite tries")
 
@@ -41,7 +42,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave out the kills that take long, unless they are asked for."""
     if config.getoption("--all-kills"):
         return
-    left_out = [item for item in items if item.get_closest_marker("kill") and not item.get_closest_marker("quick")]
+    left_out = [
+        item
+        for item in items
+        if item.get_closest_marker("long") or (item.get_closest_marker("kill") and not item.get_closest_marker("quick"))
+    ]
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=left_out)
 

@@ -36,7 +36,7 @@ class Node:
 
     def attempt(self, script: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
         """Run a script on the node, however it ends."""
-        command = ["ssh", *self.ssh, f"root@{self.address}", f"bash -euo pipefail -c {shlex.quote(script)}"]
+        command = ["ssh", *self.ssh, f"root@{self.address}", f"bash --norc -euo pipefail -c {shlex.quote(script)}"]
         return subprocess.run(command, input=given, capture_output=True, check=False, timeout=180)
 
     def run(self, script: str, given: bytes = b"") -> str:

@@ -7,35 +7,55 @@
 from __future__ import annotations
 
 import pytest
-from live.deviations import DEVIATIONS, THEIRS, Deviation
+from live.deviations import ROUNDS, THEIRS, Deviation
 from live.node import Node
-from live.playbook import COMPANIONS, Playbook
+from live.playbook import COMPANIONS, Playbook, Report
+
+ALONE = [deviation for together in ROUNDS.values() for deviation in together]
 
 
-@pytest.mark.parametrize("deviation", DEVIATIONS, ids=lambda deviation: deviation.name)
-def test_a_deviation_is_seen_shown_and_mended(node: Node, init: Playbook, deviation: Deviation) -> None:
-    deviation.apply(node)
-    checked = init.play("--check", "--diff").succeeded()
+@pytest.mark.parametrize("together", ROUNDS.values(), ids=ROUNDS)
+def test_deviations_are_seen_shown_and_mended(node: Node, init: Playbook, together: tuple[Deviation, ...]) -> None:
+    see_and_mend(node, init, together)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("deviation", ALONE, ids=lambda deviation: deviation.name)
+def test_each_deviation_alone(node: Node, init: Playbook, deviation: Deviation) -> None:
+    see_and_mend(node, init, (deviation,))
+
+
+def see_and_mend(node: Node, init: Playbook, together: tuple[Deviation, ...]) -> None:
+    for deviation in together:
+        deviation.apply(node)
+    checked = init.play("--check", "--diff")
     real = init.play("--diff").succeeded()
-    wanted = set(deviation.phases)
-    ignored = COMPANIONS - wanted
-    assert checked.pending - ignored == wanted
-    assert real.pending == checked.pending
-    assert real.changed == wanted
-    assert checked.changed == wanted
-    assert checked.diffs == real.diffs
     again = init.play().succeeded()
+    checked.succeeded()
+    phases = {deviation.phase for deviation in together}
+    targets = {target.format(node=node.name) for deviation in together for target in deviation.targets}
+    assert real.changed == phases
+    assert targets_of(real) == targets
+    assert real.pending - (COMPANIONS - phases) == phases
+    assert checked.pending == real.pending
+    assert checked.changed == real.changed
+    assert checked.diffs == real.diffs
     assert (again.pending, again.changed) == (set(), set())
+
+
+def targets_of(report: Report) -> set[str]:
+    return {change["before_header"] for diff in report.diffs.values() for change in diff}
 
 
 def test_what_is_the_users_does_not_show_up(node: Node, init: Playbook) -> None:
     for deviation in THEIRS:
         deviation.apply(node)
-    before = {deviation.name: deviation for deviation in THEIRS}
     report = init.play("--diff").succeeded()
-    assert before
     assert (report.pending, report.changed) == (set(), set())
-    # Also when the phases are made to look: each by itself has nothing to do.
-    asked = init.play("--diff", "--tags", "certs,upload-config,mark-control-plane,addon").succeeded()
-    assert asked.ran == {"certs", "upload-config", "mark-control-plane", "addon"}
+    # Nor when the phases are made to look: each by itself has nothing to do.
+    phases = {"certs", "upload-config", "mark-control-plane", "addon"}
+    asked = init.play("--diff", "--tags", ",".join(phases)).succeeded()
+    assert asked.ran == phases
     assert asked.changed == set()
+    assert "example.test/rack" in node.kubectl("get node -o yaml")
+    assert node.kubectl("-n kube-system get deployment coredns -o jsonpath={.spec.replicas}") == "1"

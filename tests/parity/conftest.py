@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,10 +15,6 @@ from ansible_collections.kubephase.cluster.tests.parity.cases import EVERY_RELEA
 from ansible_collections.kubephase.cluster.tests.parity.meant import stale
 from ansible_collections.kubephase.cluster.tests.parity.oracle import Rendering, rendered
 from ansible_collections.kubephase.cluster.tests.parity.ours import rendered_by_us
-
-if TYPE_CHECKING:
-    from xdist.remote import Producer
-    from xdist.scheduler import Scheduling
 
 PROPERTY = "parity"
 
@@ -55,7 +50,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer | None) -> Scheduling:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     """Give each worker whole pairs, which are then rendered once, and whole files of what starts servers of its own."""
     from ansible_collections.kubephase.cluster.tests.parity.workers import ByPair
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from xdist.scheduler import LoadScopeScheduling
+from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 # These render a case with a release and start nothing that outlives a test.
 BY_PAIR = re.compile(r".*/test_parity(?:_kubelet|_manifests)?\.py::[^\[]+\[(.+)\]")
@@ -20,7 +20,7 @@ def unit_of(nodeid: str) -> str:
     return match[1] if match else nodeid.partition("::")[0]
 
 
-class ByPair(LoadScopeScheduling):
+class ByPair(LoadScopeScheduling):  # type: ignore[misc]  # xdist ships no types
     """Hands out units; the marks of --dist loadgroup do not reach the scheduler with every version of pytest."""
 
     def _split_scope(self, nodeid: str) -> str:
