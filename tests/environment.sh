@@ -4,6 +4,7 @@ set -euo pipefail
 
 target=$1
 here=$(cd "$(dirname "$0")" && pwd)
+PATH=${PATH//$target\/bin:/} # never the python of a half-made environment
 
 if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
   echo "The development tools need Python 3.11 or newer as python3; found $(python3 --version 2>&1)." >&2
