@@ -15,7 +15,7 @@ export PYTHONPATH := $(CURDIR)/.ansible/collections
 export LC_ALL := C.UTF-8
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 
-.PHONY: help setup demo test test-all lint sanity unit parity parity-all molecule bench build lab-up lab-down lab-selftest clean
+.PHONY: help setup demo test test-all lint sanity unit parity parity-all molecule live bench build lab-up lab-down lab-selftest clean
 
 help: ## Show the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -35,7 +35,8 @@ demo: setup ## Bring up a lab node, run the playbooks that exist on it and show 
 test: lint unit sanity parity molecule ## Run every suite; what .ci/run calls
 	@echo "make test: all suites passed"
 
-test-all: test parity-all lab-selftest ## Also what takes longer: every minor's parity, a whole cluster in the lab
+test-all: test parity-all live lab-selftest ## Also what takes longer: every minor's parity, the live suite, the lab's own test
+	@bash extensions/molecule/run.sh rich
 	@echo "make test-all: all suites passed"
 
 lint: setup ## ruff, mypy --strict, ansible-lint, changelog
@@ -59,6 +60,9 @@ parity-all: setup ## Compare with real kubeadm of every minor from 1.22 to 1.37
 
 molecule: setup ## Scenarios on real nodes
 	@bash extensions/molecule/run.sh
+
+live: setup ## Deviations, kills, reconfiguration, secrets on a real node (about 10 minutes)
+	pytest -q tests/live
 
 bench: setup ## Measure against kubeadm on one node; prints ratios, never fails on a figure
 	@bash tests/bench/run.sh

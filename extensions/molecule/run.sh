@@ -7,10 +7,12 @@ checkout=$(cd .. && pwd)
 export KUBEPHASE_CHECKOUT=$checkout
 
 # Scenario, control planes, workers.
-table='default 1 0'
+table='default 1 0
+rich 1 0'
 
+[ $# -gt 0 ] || set -- default
 while read -r scenario control_planes workers; do
-  if [ $# -gt 0 ] && ! printf '%s\n' "$@" | grep -qx "$scenario"; then continue; fi
+  if ! printf '%s\n' "$@" | grep -qx "$scenario"; then continue; fi
   instance=$(printf '%s' "$checkout-$scenario" | sha256sum | cut -c1-6)
   export KUBEPHASE_INSTANCE=mol-$instance KUBEPHASE_CONTROL_PLANES=$control_planes KUBEPHASE_WORKERS=$workers
   export KUBEPHASE_INVENTORY=$KUBEPHASE_CACHE/instances/$KUBEPHASE_INSTANCE/inventory.yml

@@ -9,12 +9,10 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.api import ADMIN, PAUSE, Api
+from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.api import ADMIN, PAUSE, SUPER_ADMIN, Api
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Action, Unusable
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.objects import ApplyObject, key_of
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.super_admin import ApplyAsSuperAdmin
-
-SUPER_ADMIN = "/etc/kubernetes/super-admin.conf"
 
 
 class SuperAdminApi(Api):

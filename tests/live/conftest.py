@@ -1,0 +1,87 @@
+# Copyright: (c) The kubephase authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""One node, initialised once, for most tests; and what each of its first runs reported."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+for place in (ROOT / ".ansible" / "collections", ROOT, ROOT / "tests"):
+    if str(place) not in sys.path:
+        sys.path.insert(0, str(place))
+
+from live.beginning import Beginning, begin, usual  # noqa: E402
+from live.node import Node, attach, lab, remove, virgin_node  # noqa: E402
+from live.playbook import Playbook  # noqa: E402
+
+_PLACE = hashlib.sha256(str(ROOT).encode()).hexdigest()[:5]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that asks for every kill."""
+    parser.addoption("--all-kills", action="store_true", help="also what takes long: a kill after each phase, each deviation alone")
+    parser.addoption("--on", metavar="INSTANCE", help="take a lab instance that has a cluster already, and keep it")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the marker known."""
+    config.addinivalue_line("markers", "long: only with --all-kills")
+    config.addinivalue_line("markers", "kill: the play is killed on its way")
+    config.addinivalue_line("markers", "quick: a kill that every run of the suite tries")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the kills that take long, unless they are asked for."""
+    if config.getoption("--all-kills"):
+        return
+    left_out = [
+        item
+        for item in items
+        if item.get_closest_marker("long") or (item.get_closest_marker("kill") and not item.get_closest_marker("quick"))
+    ]
+    items[:] = [item for item in items if item not in left_out]
+    config.hook.pytest_deselected(items=left_out)
+
+
+@pytest.fixture(scope="session")
+def beginning(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Beginning]:
+    """Check mode on a virgin node, the run that makes a cluster of it, and the run after."""
+    instance = f"live-{_PLACE}"
+    try:
+        yield begin(virgin_node(instance), tmp_path_factory.mktemp("controller"))
+    finally:
+        remove(instance)
+
+
+@pytest.fixture
+def node(request: pytest.FixtureRequest) -> Node:
+    """The node with a cluster on it."""
+    instance = request.config.getoption("--on")
+    if instance:
+        return attach(Path(lab("inventory", "--instance", instance)))
+    beginning: Beginning = request.getfixturevalue("beginning")
+    return beginning.node
+
+
+@pytest.fixture
+def init(node: Node) -> Playbook:
+    """The playbook with the documents that the cluster was made with; the cluster is as they want it."""
+    return usual(node)
+
+
+@pytest.fixture
+def virgin() -> Iterator[Node]:
+    """A node of its own on which nothing has been done yet."""
+    instance = f"live-{_PLACE}-v"
+    try:
+        yield virgin_node(instance)
+    finally:
+        remove(instance)
