@@ -41,7 +41,7 @@ class ActionModule(ActionBase):
         try:
             found = canonical(self._sources(variables))
             public, secrets = split_secrets(found.documents)
-            settled = resolve(public, secrets=secrets, origins=found.origins)
+            settled = resolve(public, secrets=secrets, becomes=self._task.args.get("becomes"), origins=found.origins)
         except InvalidDocuments as problem:
             host = variables.get("inventory_hostname", "this host")
             raise AnsibleActionFail(f"The kubeadm documents of {host} are not valid:\n{problem}") from None

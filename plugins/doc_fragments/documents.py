@@ -24,6 +24,15 @@ options:
         the documents give wins; without either it is that of the default route.
       - When not given, the variable C(kubephase_advertise_interface) is used, if there is one.
     type: str
+  becomes:
+    description:
+      - What the host is in the cluster. V(init) is the first control plane, to which InitConfiguration applies; V(worker)
+        and V(control_plane) are hosts that join or have joined, to which JoinConfiguration applies.
+      - A host that joins takes ClusterConfiguration and KubeletConfiguration from the cluster when the documents have no
+        ClusterConfiguration.
+    type: str
+    choices: [init, worker, control_plane]
+    default: init
   cluster_configuration:
     description:
       - kubeadm's ClusterConfiguration. Its fields win over those of the file.

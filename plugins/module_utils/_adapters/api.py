@@ -51,12 +51,13 @@ class Api:
         self._deadline = deadline
         self._transport: Transport | None = None
         self._stand_in: Transport | None = None
+        self._given_up = False
         self._kinds: dict[str, dict[str, tuple[str, bool]]] = {}
 
     def talk_to(self, server: str) -> None:
         """Use this server from now on, with the credentials of the same kubeconfig; nothing means the one that it names."""
         if server != self._server:
-            self._server, self._transport, self._stand_in = server, None, None
+            self._server, self._transport, self._stand_in, self._given_up = server, None, None, False
 
     def get(self, key: ObjectKey) -> Manifest | None:
         """Return an object, or None when there is none."""
@@ -259,7 +260,8 @@ class Api:
 
     def _answer(self, transport: Transport, method: str, path: str, query: Mapping[str, str] | None, body: Any, content_type: str) -> Reply:
         """Ask until there is an answer that a moment's patience would not change."""
-        end = time.monotonic() + self._deadline
+        # Who was silent for so long once is not waited for again: a survey asks for many phases.
+        end = time.monotonic() + (0 if self._given_up else self._deadline)
         while True:
             try:
                 reply = transport.send(method, path, query, body, content_type)
@@ -267,6 +269,7 @@ class Api:
                     return reply
             except NoAnswer as silence:
                 if time.monotonic() > end:
+                    self._given_up = True
                     raise Unusable(
                         f"API server {transport.server}, with {self._kubeconfig}",
                         f"it does not answer: {silence}",

@@ -14,8 +14,15 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._config.kinds im
     ClusterConfiguration,
     InitConfiguration,
     JoinConfiguration,
+    NodeRegistration,
+    Timeouts,
 )
 from ansible_collections.kubephase.cluster.plugins.module_utils._release import Release
+
+INIT = "init"
+WORKER = "worker"
+CONTROL_PLANE = "control_plane"
+BECOMES = (INIT, WORKER, CONTROL_PLANE)
 
 
 @dataclass(frozen=True)
@@ -52,6 +59,37 @@ class Documents:
     node: Node = field(default_factory=Node)
     warnings: tuple[str, ...] = ()
     dry_run: bool = False
+    # The first control plane, or what a host joins as; who joins has a JoinConfiguration, with controlPlane if it becomes one.
+    becomes: str = INIT
+
+    @property
+    def joining(self) -> bool:
+        """Whether this host is a node by joining, be it still to come or done."""
+        return self.becomes != INIT
+
+    @property
+    def _own(self) -> InitConfiguration | JoinConfiguration:
+        return self.join if self.joining and self.join is not None else self.init
+
+    @property
+    def registration(self) -> NodeRegistration:
+        """The settings by which this host registers."""
+        return self._own.node_registration
+
+    @property
+    def timeouts(self) -> Timeouts:
+        """How long this host waits."""
+        return self._own.timeouts
+
+    @property
+    def patches_directory(self) -> str:
+        """The directory of patches on this host; empty when there is none."""
+        return self._own.patches.directory
+
+    @property
+    def skip_phases(self) -> tuple[str, ...]:
+        """What this host leaves out."""
+        return self._own.skip_phases
 
     @property
     def known_release(self) -> Release:

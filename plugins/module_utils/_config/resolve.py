@@ -12,13 +12,21 @@ from typing import Any
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.components import check_components
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.defaults import complete_cluster, complete_init, complete_join
-from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import Documents, Node, NodeFacts
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import (
+    CONTROL_PLANE,
+    INIT,
+    WORKER,
+    Documents,
+    Node,
+    NodeFacts,
+)
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.fields import BAD, with_arg_lists
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.kinds import (
     APIEndpoint,
     ClusterConfiguration,
     InitConfiguration,
     JoinConfiguration,
+    JoinControlPlane,
 )
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.problems import (
     Findings,
@@ -49,24 +57,24 @@ def resolve(
     facts: NodeFacts | None = None,
     secrets: Secrets | None = None,
     *,
-    joining: bool | None = None,
+    becomes: str | None = None,
     origins: Mapping[str, str] | None = None,
 ) -> Documents:
     """The documents of one host with every default in place, or InvalidDocuments with every problem.
 
-    Without secrets a missing token is not judged. joining says whose node settings hold, those of the
-    JoinConfiguration or of the InitConfiguration; when None, the former if only that one is there.
+    Without secrets a missing token is not judged. becomes says what the host is to be and so whose
+    node settings hold; when None, it joins if a JoinConfiguration is there and no InitConfiguration.
     """
     findings = Findings(origins=dict(origins or {}))
     whole = documents if secrets is None or not isinstance(documents, Mapping) else join_secrets(documents, secrets)
-    resolved = judge(whole, findings, facts, secrets is not None, joining)
+    resolved = judge(whole, findings, facts, secrets is not None, becomes)
     if findings.problems:
         raise InvalidDocuments(findings.problems)
     return replace(resolved, warnings=tuple(findings.warnings))
 
 
 def judge(
-    documents: Any, findings: Findings, facts: NodeFacts | None = None, secrets_known: bool = False, joining: bool | None = None
+    documents: Any, findings: Findings, facts: NodeFacts | None = None, secrets_known: bool = False, becomes: str | None = None
 ) -> Documents:
     """Read, complete and judge the documents; problems and warnings go to the findings."""
     plain = _read(documents, findings)
@@ -75,12 +83,13 @@ def judge(
     join: JoinConfiguration | None = None
     if "JoinConfiguration" in plain:
         join = DOCUMENTS["JoinConfiguration"].build(plain["JoinConfiguration"])
-    elif joining:
-        join = JoinConfiguration()
+    role = becomes or _inferred(plain, join)
+    as_joiner = role != INIT
+    if as_joiner:
+        join = _as(role, join or JoinConfiguration())
     release = find_release(given.kubernetes_version, facts, findings)
     rules = release or newest_release()
 
-    as_joiner = joining if joining is not None else join is not None and "InitConfiguration" not in plain
     init = complete_init(init, rules, None if as_joiner else facts, findings)
     if join is not None:
         join = complete_join(join, rules, facts if as_joiner else None, findings)
@@ -94,7 +103,7 @@ def judge(
     kubelet, proxy = plain.get("KubeletConfiguration", {}), plain.get("KubeProxyConfiguration", {})
     check_components(kubelet, proxy, rules, findings)
     dry_run = init.dry_run or (join is not None and join.dry_run)
-    return Documents(release, cluster, init, join, kubelet, proxy, node, (), dry_run)
+    return Documents(release, cluster, init, join, kubelet, proxy, node, (), dry_run, role)
 
 
 def _read(documents: Any, findings: Findings) -> dict[str, Any]:
@@ -111,6 +120,17 @@ def _read(documents: Any, findings: Findings) -> dict[str, Any]:
         if clean is not BAD:
             plain[str.__str__(kind)] = with_arg_lists(clean)
     return plain
+
+
+def _inferred(plain: Mapping[str, Any], join: JoinConfiguration | None) -> str:
+    if join is None or "InitConfiguration" in plain:
+        return INIT
+    return WORKER if join.control_plane is None else CONTROL_PLANE
+
+
+def _as(role: str, join: JoinConfiguration) -> JoinConfiguration:
+    """One document may stand for all hosts that join: a worker has no use for controlPlane, another gets kubeadm's defaults."""
+    return replace(join, control_plane=(join.control_plane or JoinControlPlane()) if role == CONTROL_PLANE else None)
 
 
 def _with_v(version: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import Documents
 from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.config import configuration
 from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.flags import render_flags
-from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.node import DIRECTORY, has_instance_config, registration
+from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.node import DIRECTORY, has_instance_config
 from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.text import dump, go_quoted, load
 from ansible_collections.kubephase.cluster.plugins.module_utils._manifests.patches import Patches
 
@@ -74,7 +74,7 @@ def wanted_files(docs: Documents, host: Host, patches: Patches) -> tuple[WantedF
     if docs.known_release.kubelet_config_patches:
         document = patches.applied(PATCH_TARGET, document, {})
     if has_instance_config(docs):
-        own = {"containerRuntimeEndpoint": registration(docs).cri_socket}
+        own = {"containerRuntimeEndpoint": docs.registration.cri_socket}
         files.append(WantedFile(INSTANCE, "".join(f"{name}: {go_quoted(value)}\n" for name, value in own.items()), own))
         document = {**document, **own}
     return (*files, WantedFile(CONFIG, dump(document), document))

@@ -6,13 +6,11 @@
 
 from __future__ import annotations
 
-from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import Documents
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import WORKER, Documents
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.kinds import Taint
 from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.node import (
     extra_argument,
     has_endpoint_flag,
-    joins,
-    registration,
 )
 from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.text import go_quoted
 from ansible_collections.kubephase.cluster.plugins.module_utils._release import UnsupportedVersion, Version, pause_image
@@ -27,14 +25,14 @@ def render_flags(docs: Documents, hostname: str, kubelet_version: str = "") -> s
 
 
 def _arguments(docs: Documents, hostname: str, kubelet_version: str) -> list[tuple[str, str]]:
-    extra = [(argument.name, argument.value) for argument in registration(docs).kubelet_extra_args]
+    extra = [(argument.name, argument.value) for argument in docs.registration.kubelet_extra_args]
     own = sorted(_own(docs, hostname, kubelet_version).items())
     kept = [(name, value) for name, value in own if name not in dict(extra)]
     return kept + extra if docs.known_release.extra_args_keep_order else sorted(kept + extra)
 
 
 def _own(docs: Documents, hostname: str, kubelet_version: str) -> dict[str, str]:
-    release, node = docs.known_release, registration(docs)
+    release, node = docs.known_release, docs.registration
     flags = {}
     if _with_dockershim(docs, kubelet_version):
         flags["network-plugin"] = "cni"
@@ -46,7 +44,7 @@ def _own(docs: Documents, hostname: str, kubelet_version: str) -> dict[str, str]
     if release.pod_infra_container_image_flag:
         flags["pod-infra-container-image"] = pause_image(docs.cluster.image_repository, release.pause_tag)
     # A control plane is tainted through the API; a worker may not taint itself once it has registered.
-    if joins(docs) and docs.join is not None and docs.join.control_plane is None and node.taints:
+    if docs.becomes == WORKER and node.taints:
         flags["register-with-taints"] = ",".join(_taint(taint) for taint in node.taints)
     name = extra_argument(docs, "hostname-override") or node.name
     if name != hostname:
@@ -55,7 +53,7 @@ def _own(docs: Documents, hostname: str, kubelet_version: str) -> dict[str, str]
 
 
 def _with_dockershim(docs: Documents, kubelet_version: str) -> bool:
-    rule, socket = docs.known_release.network_plugin_flag, registration(docs).cri_socket
+    rule, socket = docs.known_release.network_plugin_flag, docs.registration.cri_socket
     if rule == "dockershim":
         return socket == _DOCKERSHIM
     return rule == "older kubelet" and socket == f"unix://{_DOCKERSHIM}" and _has_dockershim(docs, kubelet_version)

@@ -7,31 +7,15 @@
 from __future__ import annotations
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import Documents
-from ansible_collections.kubephase.cluster.plugins.module_utils._config.kinds import NodeRegistration
 from ansible_collections.kubephase.cluster.plugins.module_utils._release import gate_is_on
 
 DIRECTORY = "/var/lib/kubelet"
 SERVICE = "kubelet"
 
 
-def joins(docs: Documents) -> bool:
-    """Tell whether the JoinConfiguration describes this node: the other document is then not completed with the host's facts."""
-    return docs.join is not None and not docs.init.node_registration.name
-
-
-def registration(docs: Documents) -> NodeRegistration:
-    """Give the settings by which this node registers."""
-    return docs.join.node_registration if docs.join is not None and joins(docs) else docs.init.node_registration
-
-
-def patches_directory(docs: Documents) -> str:
-    """Give the directory of patches on this node; nothing when there is none."""
-    return docs.join.patches.directory if docs.join is not None and joins(docs) else docs.init.patches.directory
-
-
 def extra_argument(docs: Documents, name: str) -> str | None:
     """Find the value of an extra argument of the kubelet; the last one wins."""
-    values = [argument.value for argument in registration(docs).kubelet_extra_args if argument.name == name]
+    values = [argument.value for argument in docs.registration.kubelet_extra_args if argument.name == name]
     return values[-1] if values else None
 
 

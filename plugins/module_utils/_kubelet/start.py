@@ -23,7 +23,7 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.files i
     WantedFile,
     wanted_files,
 )
-from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.node import SERVICE, patches_directory
+from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.node import SERVICE
 from ansible_collections.kubephase.cluster.plugins.module_utils._manifests.patches import patch_files, read_patches
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Change, Plan
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.files import FileState, WriteFile, tightened
@@ -56,7 +56,7 @@ class KubeletStartPhase:
         release = docs.known_release
         return Observed(
             files={state.path: state for state in found if state is not None},
-            patches=patch_files(world.files, patches_directory(docs)) if release.kubelet_config_patches else (),
+            patches=patch_files(world.files, docs.patches_directory) if release.kubelet_config_patches else (),
             service=world.systemd.state(SERVICE),
             host=Host(
                 hostname=world.host.hostname(),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import Documents
-from ansible_collections.kubephase.cluster.plugins.module_utils._config.kinds import InitConfiguration, JoinConfiguration, LocalEtcd
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.kinds import LocalEtcd
 from ansible_collections.kubephase.cluster.plugins.module_utils._manifests.control_plane import (
     KUBERNETES_DIRECTORY,
     Surroundings,
@@ -75,7 +75,7 @@ class StaticPodPhase:
             has_member=ETCD in states and files.exists(posixpath.join(directory, "member")),
             existing=frozenset(path for path in docs.known_release.extra_ca_directories if files.exists(path)),
             external_ca=files.exists(certificate(docs, "ca.crt")) and not files.exists(certificate(docs, "ca.key")),
-            patches=patch_files(files, node_settings(docs).patches.directory),
+            patches=patch_files(files, docs.patches_directory),
         )
 
     def plan(self, docs: Documents, seen: Observed, options: Mapping[str, Any]) -> Plan:
@@ -105,11 +105,6 @@ def wanted_components(docs: Documents, options: Mapping[str, Any]) -> tuple[str,
 def data_directory(docs: Documents) -> str:
     """Where the local member keeps its data."""
     return (docs.cluster.etcd.local or LocalEtcd()).data_dir
-
-
-def node_settings(docs: Documents) -> InitConfiguration | JoinConfiguration:
-    """Whose patches and timeouts hold here: those of the document that made this host a node."""
-    return docs.join if docs.join is not None and not docs.init.node_registration.name else docs.init
 
 
 def refuse_what_we_do_not_do(docs: Documents, options: Mapping[str, Any]) -> None:
@@ -157,7 +152,7 @@ class _Planner:
             existing=seen.existing,
             external_ca=seen.external_ca,
             proxies={name: value for name, value in (options.get("proxy_env") or {}).items() if value},
-            start_timeout=node_settings(docs).timeouts.control_plane_component_health_check,
+            start_timeout=docs.timeouts.control_plane_component_health_check,
         )
         self.changes: list[Change] = []
         self.facts: list[dict[str, Any]] = []
@@ -184,7 +179,7 @@ class _Planner:
     def _wanted(self, name: str, found: Any) -> dict[str, Any]:
         release = self._docs.known_release
         result = self._patches.applied(name, pod(self._component(name, found), release), POD_MERGE_KEYS)
-        checked(result, name, node_settings(self._docs).patches.directory)
+        checked(result, name, self._docs.patches_directory)
         return settled(result, release.pod_creation_timestamp)
 
     def _component(self, name: str, found: Any) -> Component:

@@ -10,12 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import Documents, NodeFacts
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import CONTROL_PLANE, INIT, WORKER, Documents, NodeFacts
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.resolve import resolve
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Change, Phase, Plan, Unusable
+from ansible_collections.kubephase.cluster.plugins.module_utils._release import release_for
 from ansible_collections.kubephase.cluster.plugins.module_utils._release.images import running_version
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner import interpreter
 
+_KIND = {INIT: "InitConfiguration", WORKER: "JoinConfiguration", CONTROL_PLANE: "JoinConfiguration"}
+_ENDPOINT = {INIT: ("localAPIEndpoint",), WORKER: (), CONTROL_PLANE: ("controlPlane", "localAPIEndpoint")}
 _API_SERVER = "/etc/kubernetes/manifests/kube-apiserver.yaml"
 
 
@@ -49,7 +52,7 @@ def execute(
     check: bool = False,
 ) -> Outcome:
     """Run a phase, or several of which each builds on the one before; with check nothing is applied."""
-    docs = settle(documents, world, options.get("advertise_interface") or "")
+    docs = settle(documents, world, options)
     changes: tuple[Change, ...] = ()
     warnings = docs.warnings
     facts: dict[str, Any] = {}
@@ -79,27 +82,52 @@ def _address(world: interpreter.World, interface: str) -> str:
     return found
 
 
-def settle(documents: Mapping[str, Any], world: interpreter.World, interface: str = "") -> Documents:
-    """Resolve the documents with what only the host knows."""
-    cluster, init = documents.get("ClusterConfiguration", {}), documents.get("InitConfiguration", {})
+def settle(documents: Mapping[str, Any], world: interpreter.World, options: Mapping[str, Any]) -> Documents:
+    """Resolve the documents with what only the host knows, and a joining host's with what only the cluster knows."""
+    becomes = options.get("becomes") or INIT
+    documents = _with_stored(documents, world) if becomes != INIT else documents
     # The version and the address cost a process each, so they are asked for only where the documents leave them out.
     facts = NodeFacts(
         hostname=world.host.hostname(),
-        advertise_address="" if init.get("localAPIEndpoint", {}).get("advertiseAddress") else _address(world, interface),
-        kubelet_version="" if cluster.get("kubernetesVersion") else _version(world),
+        advertise_address="" if _advertised(documents, becomes) else _address(world, options.get("advertise_interface") or ""),
+        kubelet_version="" if documents.get("ClusterConfiguration", {}).get("kubernetesVersion") else _version(world),
         cri_sockets=world.host.cri_sockets(),
     )
-    docs = resolve(documents, facts)
+    docs = resolve(documents, facts, becomes=becomes)
     if docs.release is None:
         raise Unusable(
             "ClusterConfiguration.kubernetesVersion",
             "it is not set, and no kubelet is installed whose version could be taken",
             "Set it, for example to v1.37.1, or install the kubelet",
         )
-    if not docs.node.advertise_address:
+    if not docs.node.advertise_address and becomes != WORKER:
         raise Unusable(
-            "InitConfiguration.localAPIEndpoint.advertiseAddress",
+            ".".join((_KIND[becomes], *_ENDPOINT[becomes], "advertiseAddress")),
             "it is not set, and this host has no default route to take an address from",
             "Set it to the address by which other nodes reach this host",
         )
     return docs
+
+
+def _advertised(documents: Mapping[str, Any], becomes: str) -> str:
+    found = documents.get(_KIND[becomes], {})
+    for name in _ENDPOINT[becomes]:
+        found = found.get(name) or {}
+    return str(found.get("advertiseAddress") or "")
+
+
+def _with_stored(documents: Mapping[str, Any], world: interpreter.World) -> Mapping[str, Any]:
+    """Complete documents that do not describe the cluster with those that it keeps; the user's own win."""
+    given = documents.get("ClusterConfiguration") or {}
+    if given.get("kubernetesVersion"):
+        return documents
+    # Only who joins a cluster of which the documents say nothing needs an API client here.
+    from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.stored_config import stored_documents
+    from ansible_collections.kubephase.cluster.plugins.module_utils._config.sources import Source, canonical
+
+    found = stored_documents(world.files, lambda version: release_for(version).kubelet_config_map)
+    stored = canonical([Source(name, None, document) for name, document in found.items()]).documents
+    if not given:
+        return {**stored, **documents}
+    version = stored.get("ClusterConfiguration", {}).get("kubernetesVersion")
+    return {**documents, "ClusterConfiguration": {**given, "kubernetesVersion": version}} if version else documents

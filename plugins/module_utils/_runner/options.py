@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import BECOMES, INIT
+
 KIND_OPTIONS = {
     "cluster_configuration": "ClusterConfiguration",
     "init_configuration": "InitConfiguration",
@@ -20,6 +22,7 @@ KIND_OPTIONS = {
 SPEC: dict[str, Any] = {
     "config_file": {"type": "str"},
     "advertise_interface": {"type": "str"},
+    "becomes": {"type": "str", "choices": list(BECOMES), "default": INIT},
     **{option: {"type": "dict"} for option in KIND_OPTIONS},
 }
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import Documents
-from ansible_collections.kubephase.cluster.plugins.module_utils._config.kinds import NodeRegistration, Taint
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.kinds import Taint
 from ansible_collections.kubephase.cluster.plugins.module_utils._objects.describe import report
 from ansible_collections.kubephase.cluster.plugins.module_utils._objects.nodes import node_change, node_key
 from ansible_collections.kubephase.cluster.plugins.module_utils._objects.virgin import server_of, virgin_host
@@ -48,14 +48,7 @@ class MarkControlPlanePhase:
 def marks_of(docs: Documents) -> PatchNode:
     """The labels of the release and the taints of the documents; an empty list of taints means none."""
     labels = dict.fromkeys(docs.known_release.control_plane_labels, "")
-    return PatchNode(docs.node.name, labels=labels, taints=tuple(_taint(taint) for taint in _registration(docs).taints or ()))
-
-
-def _registration(docs: Documents) -> NodeRegistration:
-    """How this host registers: as the documents that name it say, of which join's hold for a host that joins."""
-    if docs.join is not None and docs.join.node_registration.name == docs.node.name != docs.init.node_registration.name:
-        return docs.join.node_registration
-    return docs.init.node_registration
+    return PatchNode(docs.node.name, labels=labels, taints=tuple(_taint(taint) for taint in docs.registration.taints or ()))
 
 
 def _taint(taint: Taint) -> dict[str, str]:

@@ -38,7 +38,7 @@ Pods = Mapping[str, StaticPod]
 
 def checks(docs: Documents, pods: Pods) -> tuple[HealthCheck, ...]:
     """List what is asked: the kubelet, then the API server and, where the release does, its companions."""
-    release, timeouts = docs.known_release, _timeouts(docs)
+    release, timeouts = docs.known_release, docs.timeouts
     companions = gate_is_on(release.gates, _ALL_COMPONENTS, docs.cluster.feature_gates)
     path = release.wait_paths_apiserver if companions else release.wait_path_api_alone
     patience = timeouts.control_plane_component_health_check.total_seconds()
@@ -94,13 +94,6 @@ def _flags(command: tuple[str, ...]) -> dict[str, str]:
         if equals and name.startswith("-"):
             found[name.lstrip("-")] = value
     return found
-
-
-def _timeouts(docs: Documents) -> Timeouts:
-    """Take the timeouts of whoever waits; a joining control plane says so in its own document."""
-    if docs.join is not None and docs.init.timeouts == Timeouts():
-        return docs.join.timeouts
-    return docs.init.timeouts
 
 
 def command_of(name: str, manifest: Any) -> tuple[str, ...]:

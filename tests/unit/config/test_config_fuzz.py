@@ -105,7 +105,13 @@ def _everything(sources: list[Source], chance: random.Random) -> None:
         found = canonical(sources)
         public, secrets = split_secrets(found.documents)
         again = Secrets.of(secrets.plain())
-        resolve(public, facts, chance.choice([None, again]), joining=chance.choice([None, True, False]), origins=found.origins)
+        resolve(
+            public,
+            facts,
+            chance.choice([None, again]),
+            becomes=chance.choice([None, "init", "worker", "control_plane"]),
+            origins=found.origins,
+        )
     except InvalidDocuments as invalid:
         assert invalid.problems
         assert all(problem.where and problem.found and problem.expected for problem in invalid.problems)

@@ -147,23 +147,45 @@ def test_a_socket_without_scheme_by_release() -> None:
 
 
 @pytest.mark.parametrize(
-    ("joining", "documents", "expected"),
+    ("becomes", "documents", "expected"),
     [
         (None, {INIT: {"nodeRegistration": {"name": "i"}}, J: {"nodeRegistration": {"name": "j"}}}, ("i", "192.0.2.7", 6443)),
         (None, {J: {"nodeRegistration": {"name": "j"}}}, ("j", "192.0.2.7", 6443)),
-        (True, {INIT: {"nodeRegistration": {"name": "i"}}, J: {"nodeRegistration": {"name": "j"}}}, ("j", "192.0.2.7", 6443)),
-        (False, {J: {"nodeRegistration": {"name": "j"}}}, ("node-1", "192.0.2.7", 6443)),
+        ("worker", {INIT: {"nodeRegistration": {"name": "i"}}, J: {"nodeRegistration": {"name": "j"}}}, ("j", "192.0.2.7", 6443)),
+        ("init", {J: {"nodeRegistration": {"name": "j"}}}, ("node-1", "192.0.2.7", 6443)),
         (
-            True,
+            "control_plane",
             {J: {"controlPlane": {"localAPIEndpoint": {"advertiseAddress": "192.0.2.8", "bindPort": 7443}}}},
             ("node-1", "192.0.2.8", 7443),
         ),
-        (True, {}, ("node-1", "192.0.2.7", 6443)),
+        ("worker", {}, ("node-1", "192.0.2.7", 6443)),
+        ("control_plane", {}, ("node-1", "192.0.2.7", 6443)),
+        ("worker", {J: {"controlPlane": {"localAPIEndpoint": {"bindPort": 7443}}}}, ("node-1", "192.0.2.7", 6443)),
     ],
 )
-def test_whose_node_settings_hold(joining: bool | None, documents: dict[str, Any], expected: tuple[str, str, int]) -> None:
-    node = resolve({**_cluster(), **documents}, FACTS, joining=joining).node
+def test_whose_node_settings_hold(becomes: str | None, documents: dict[str, Any], expected: tuple[str, str, int]) -> None:
+    node = resolve({**_cluster(), **documents}, FACTS, becomes=becomes).node
     assert (node.name, node.advertise_address, node.bind_port) == expected
+
+
+@pytest.mark.parametrize(
+    ("becomes", "documents", "expected"),
+    [
+        (None, {}, ("init", False, False, "1m")),
+        (None, {J: {}}, ("worker", True, False, "2m")),
+        (None, {J: {"controlPlane": {}}}, ("control_plane", True, True, "2m")),
+        ("init", {J: {}}, ("init", False, False, "1m")),
+        ("worker", {J: {"controlPlane": {}}}, ("worker", True, False, "2m")),
+        ("control_plane", {J: {}}, ("control_plane", True, True, "2m")),
+    ],
+)
+def test_what_a_host_becomes(becomes: str | None, documents: dict[str, Any], expected: tuple[str, bool, bool, str]) -> None:
+    given = {J: {**documents[J], "timeouts": {"discovery": "2m"}}} if J in documents else {}
+    if becomes == "init" or not documents:
+        given[INIT] = {"timeouts": {"discovery": "1m"}}
+    docs = resolve({**_cluster(), **given}, FACTS, becomes=becomes)
+    joins_as_control_plane = docs.joining and docs.join is not None and docs.join.control_plane is not None
+    assert (docs.becomes, docs.joining, joins_as_control_plane, f"{docs.timeouts.discovery.seconds // 60}m") == expected
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ def test_the_running_version_is_read_from_the_manifest(text: str, version: str) 
 
 def test_without_a_version_the_running_one_counts_before_the_kubelets(running: Path) -> None:
     world = World(files=Files(str(running)), host=Host(kubelet="v1.99.0"))
-    assert settle({}, world).cluster.kubernetes_version == "v1.37.1"
+    assert settle({}, world, {}).cluster.kubernetes_version == "v1.37.1"
 
 
 class Answers:

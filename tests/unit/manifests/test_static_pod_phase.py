@@ -277,6 +277,9 @@ def test_a_missing_directory_of_patches(tmp_path: Path) -> None:
         patched(tmp_path, {})
 
 
+ETCD_ONLY = {"components": ["etcd"]}
+
+
 def test_a_joining_node_has_its_own_patches(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/etcd.yaml").write_text("spec: {priority: 7}")
@@ -287,6 +290,8 @@ def test_a_joining_node_has_its_own_patches(tmp_path: Path) -> None:
         "discovery": {"bootstrapToken": {"apiServerEndpoint": "192.0.2.9:6443", "unsafeSkipCAVerification": True}},
     }
     documents = {"ClusterConfiguration": NEW, "JoinConfiguration": join}
-    execute(StaticPodPhase(), World(files=Files(str(tmp_path)), host=Host()), documents, {"components": ["etcd"]})
+    execute(
+        StaticPodPhase(), World(files=Files(str(tmp_path)), host=Host()), documents, {"components": ["etcd"], "becomes": "control_plane"}
+    )
     pod = load(tmp_path, "etcd")
     assert (pod["spec"]["priority"], pod["spec"]["containers"][0]["startupProbe"]["failureThreshold"]) == (7, 6)

@@ -124,7 +124,7 @@ def perform(
 def observed(phase: Any, root: Path, cluster: Cluster) -> Any:
     """What a phase sees."""
     world = World(files=Files(str(root)), api=cluster, clock=StandingClock(START), host=Host())
-    return phase.read(settle({}, world), world, {})
+    return phase.read(settle({}, world, {}), world, {})
 
 
 def secret_texts(cluster: Cluster, name: str) -> dict[str, str]:
