@@ -106,6 +106,7 @@ def _prepare(arguments: argparse.Namespace, default: str = recipes.DEFAULT_RELEA
     of = recipes.release(arguments.release or default)
     preconditions.refuse_unless_possible(nodes=True)
     preconditions.install_missing()
+    preconditions.allow_watching()
     return of
 
 

@@ -86,6 +86,12 @@ nodeRegistration:
   ignorePreflightErrors: [{ignored}]
 ---
 apiVersion: {api}
+kind: JoinConfiguration
+nodeRegistration:
+  criSocket: unix:///run/containerd/containerd.sock
+  ignorePreflightErrors: [{ignored}]
+---
+apiVersion: {api}
 kind: ClusterConfiguration
 kubernetesVersion: v{of.version}
 controlPlaneEndpoint: {endpoint}:{API_PORT}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import platform
 import shutil
+from pathlib import Path
 
 from lab.command import attempt
 from lab.debian import install
@@ -33,6 +34,8 @@ FOR_NODES = {
     "ssh-keygen": "openssh-client",
 }
 
+INSTANCES = Path("/proc/sys/fs/inotify/max_user_instances")
+
 
 def refuse_unless_possible(nodes: bool) -> None:
     """Refuse in one sentence; nothing has been touched by then."""
@@ -46,6 +49,15 @@ def refuse_unless_possible(nodes: bool) -> None:
         raise LabError("the lab needs root, because its nodes are privileged containers; run it with sudo")
     if shutil.which("podman") is None and not _installable("podman"):
         raise LabError("the lab needs podman, which is not installed and which apt-get does not offer here")
+
+
+def allow_watching(setting: Path = INSTANCES, wanted: int = 1024) -> None:
+    """Raise the kernel's limit of inotify instances: each node needs some 40, and its nodes count as one user."""
+    try:
+        if int(setting.read_text()) < wanted:
+            setting.write_text(f"{wanted}\n")
+    except (OSError, ValueError) as error:
+        raise LabError(f"the kernel allows too few inotify instances, and {setting} cannot be raised to {wanted}: {error}") from None
 
 
 def _installable(package: str) -> bool:

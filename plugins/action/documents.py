@@ -21,7 +21,7 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._config.selectio
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.sources import Source, canonical
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner.options import KIND_OPTIONS
 from ansible_collections.kubephase.cluster.plugins.plugin_utils.document_stream import read
-from ansible_collections.kubephase.cluster.plugins.plugin_utils.module_options import chosen_parts, secret_options
+from ansible_collections.kubephase.cluster.plugins.plugin_utils.module_options import chosen_of_join, chosen_parts, secret_options
 
 _OWN = "documents"
 _CONTROLLER_OPTIONS = {"config_file", "advertise_interface", *KIND_OPTIONS}
@@ -50,7 +50,8 @@ class ActionModule(ActionBase):
                 self._display.warning(warning)
             return {**result, "changed": False, "documents": public, "secrets": sorted(secrets.plain())}
         options = {name: value for name, value in self._task.args.items() if name not in _CONTROLLER_OPTIONS}
-        parts = chosen_parts(module, options, settled.init.skip_phases, self._only_phases(variables))
+        choose = chosen_of_join if settled.joining else chosen_parts
+        parts = choose(module, options, settled.skip_phases, self._only_phases(variables))
         if parts is None:
             return {**result, "changed": False, "skipped": True, "skip_reason": "the phase was left out by name"}
         options.update(parts)
@@ -72,7 +73,7 @@ class ActionModule(ActionBase):
         strange = unknown(only)
         if strange:
             raise AnsibleActionFail(
-                f"kubephase_only_phases: found {', '.join(strange)}; expected phases of kubeadm init, such as certs/apiserver"
+                f"kubephase_only_phases: found {', '.join(strange)}; expected phases of kubeadm init or join, such as certs/apiserver"
             )
         return only
 

@@ -45,6 +45,16 @@ endpoint:
   returned: success
   type: str
   sample: https://api.example.test:6443
+joined:
+  description: Whether a host that joins has done so to the end.
+  returned: success
+  type: bool
+  sample: true
+discovery_given:
+  description: Whether the documents say how this host comes to know the cluster; otherwise a play supplies that.
+  returned: success
+  type: bool
+  sample: false
 endpoint_answers:
   description: Whether a server answers there.
   returned: success
@@ -57,7 +67,7 @@ from typing import Any
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.files import Files
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.health import HealthChecks
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.host import Host
-from ansible_collections.kubephase.cluster.plugins.module_utils._guard.state import ControlPlaneState
+from ansible_collections.kubephase.cluster.plugins.module_utils._guard.state import HostState
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner.interpreter import World
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner.module import run
 
@@ -65,7 +75,7 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._runner.module i
 def make(root: str = "") -> tuple[Any, World]:
     """Give the look and the adapters that it works through."""
     files = Files(root)
-    return ControlPlaneState(), World(files=files, health=HealthChecks(files), host=Host())
+    return HostState(), World(files=files, health=HealthChecks(files), host=Host())
 
 
 def main() -> None:

@@ -75,6 +75,28 @@ pending:
   type: list
   elements: str
   sample: [preflight, certs]
+state:
+  description: >-
+    What the host is to the cluster. A control plane is V(virgin) without admin.conf and manifests, V(serving) when its API
+    server answers, V(stopped) otherwise; a worker is V(virgin), V(joining) or V(joined).
+  returned: success
+  type: str
+  sample: serving
+joined:
+  description: Whether a host that joins has done so to the end.
+  returned: success
+  type: bool
+  sample: true
+discovery_given:
+  description: Whether the documents say how this host comes to know the cluster; otherwise a play supplies that.
+  returned: success
+  type: bool
+  sample: false
+endpoint_answers:
+  description: Whether a server answers at the cluster's endpoint; not asked for a worker.
+  returned: success
+  type: bool
+  sample: true
 endpoint:
   description: The URL by which clients reach the cluster.
   returned: success
@@ -128,38 +150,53 @@ phases:
           sample: ""
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.api import Api
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.api_super import SuperAdminApi
+from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.bootstrap import BootstrapApi, NodeApi
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.clock import Clock
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.files import Files
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.health import HealthChecks
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.host import Host
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.systemd import Systemd
 from ansible_collections.kubephase.cluster.plugins.module_utils._addons.phase import AddonPhase
+from ansible_collections.kubephase.cluster.plugins.module_utils._certs_upload.download_certs import DownloadCertsPhase
 from ansible_collections.kubephase.cluster.plugins.module_utils._certs_upload.upload_certs import UploadCertsPhase
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import BECOMES, CONTROL_PLANE, INIT, WORKER
 from ansible_collections.kubephase.cluster.plugins.module_utils._guard.immutable import GuardPhase
+from ansible_collections.kubephase.cluster.plugins.module_utils._guard.state import HostState
 from ansible_collections.kubephase.cluster.plugins.module_utils._kubeconfig.kubeconfig import KubeconfigPhase
+from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.bootstrap import KubeletWaitBootstrapPhase
 from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.finalize import KubeletFinalizePhase
 from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.start import KubeletStartPhase
 from ansible_collections.kubephase.cluster.plugins.module_utils._manifests.phase import StaticPodPhase
 from ansible_collections.kubephase.cluster.plugins.module_utils._pki.certs import CertsPhase
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner.interpreter import World
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner.module import run
-from ansible_collections.kubephase.cluster.plugins.module_utils._runner.survey import RUNS_WITH, Follows, Survey, Surveyed
+from ansible_collections.kubephase.cluster.plugins.module_utils._runner.survey import (
+    JOINED_RUNS_WITH,
+    RUNS_WITH,
+    STATE,
+    Follows,
+    Survey,
+    Surveyed,
+)
 from ansible_collections.kubephase.cluster.plugins.module_utils._tokens.bootstrap_token import BootstrapTokenPhase
 from ansible_collections.kubephase.cluster.plugins.module_utils._upload_config.cluster_admins import ClusterAdminsPhase
 from ansible_collections.kubephase.cluster.plugins.module_utils._upload_config.mark import MarkControlPlanePhase
 from ansible_collections.kubephase.cluster.plugins.module_utils._upload_config.upload import UploadConfigPhase
 from ansible_collections.kubephase.cluster.plugins.module_utils._wait.phase import WaitControlPlanePhase
 
+_MANIFESTS = {"components": ["kube-apiserver", "kube-controller-manager", "kube-scheduler"]}
 PHASES = (
-    Surveyed("guard", GuardPhase(), always=True),
+    Surveyed(STATE, HostState(), always=True, becomes=BECOMES),
+    Surveyed("guard", GuardPhase(), always=True, becomes=(INIT, CONTROL_PLANE)),
     Surveyed("certs", CertsPhase()),
     Surveyed("kubeconfig", KubeconfigPhase()),
     Surveyed("kubelet-start", KubeletStartPhase()),
-    Surveyed("control-plane", StaticPodPhase(), {"components": ["kube-apiserver", "kube-controller-manager", "kube-scheduler"]}),
+    Surveyed("control-plane", StaticPodPhase(), _MANIFESTS),
     Surveyed("etcd", StaticPodPhase(), {"components": ["etcd"]}),
     Surveyed("wait-control-plane", WaitControlPlanePhase(), follows=tuple(Follows(name) for name in RUNS_WITH)),
     Surveyed("wait-control-plane", ClusterAdminsPhase(), asks_api=True),
@@ -176,6 +213,21 @@ PHASES = (
     Surveyed("addon", AddonPhase(), asks_api=True),
 )
 
+_NEW = (CONTROL_PLANE,)
+JOIN_PHASES = (
+    Surveyed("control-plane-prepare/download-certs", DownloadCertsPhase(), becomes=_NEW),
+    Surveyed("control-plane-prepare/certs", CertsPhase(), becomes=_NEW),
+    Surveyed("control-plane-prepare/kubeconfig", KubeconfigPhase(), becomes=_NEW),
+    Surveyed("control-plane-prepare/control-plane", StaticPodPhase(), _MANIFESTS, becomes=_NEW),
+    Surveyed("check-etcd", None, becomes=_NEW),
+    Surveyed("kubelet-start", KubeletStartPhase(), becomes=(WORKER, CONTROL_PLANE)),
+    Surveyed("kubelet-start", KubeletWaitBootstrapPhase((WORKER,)), becomes=(WORKER,)),
+    Surveyed("etcd-join", StaticPodPhase(), {"components": ["etcd"]}, becomes=_NEW),
+    Surveyed("kubelet-wait-bootstrap", KubeletWaitBootstrapPhase((CONTROL_PLANE,)), becomes=_NEW),
+    Surveyed("control-plane-join/mark-control-plane", MarkControlPlanePhase(), asks_api=True, becomes=_NEW),
+    Surveyed("wait-control-plane", WaitControlPlanePhase(), follows=tuple(Follows(name) for name in JOINED_RUNS_WITH), becomes=_NEW),
+)
+
 
 def make(root: str = "") -> tuple[Any, World]:
     """Give all phases as one, and the adapters that they read through."""
@@ -188,8 +240,15 @@ def make(root: str = "") -> tuple[Any, World]:
         systemd=systemd,
         clock=Clock(),
         host=Host(),
+        node_api=NodeApi(files),
+        bootstrap_api=BootstrapApi(files),
     )
-    return Survey(PHASES), world
+    return Survey((*PHASES, *JOIN_PHASES)), world
+
+
+def libraries(given: Mapping[str, Any]) -> tuple[str, ...]:
+    """A worker has no certificates that we look into."""
+    return ("yaml",) if given["becomes"] == WORKER else ("cryptography", "yaml")
 
 
 def main() -> None:
@@ -203,7 +262,7 @@ def main() -> None:
         "manifest_content": {"type": "str", "no_log": True},
         "upload_certs": {"type": "bool", "default": False},
     }
-    run(make, ("cryptography", "yaml"), spec, durations=("renew_before",))
+    run(make, libraries, spec, durations=("renew_before",))
 
 
 if __name__ == "__main__":

@@ -17,6 +17,8 @@ description:
   - All failures are reported together, each with what was found and how to mend it; warnings are Ansible warnings.
   - On a host where the cluster runs already, ports, files and directories that would be in the way of a first run pass as
     V(owned) when they are proven to be this cluster's, one by one. A stranger's process on a port fails with its name.
+  - For another control plane V(ControlPlaneEndpoint) and V(SharedCertificates) are checked, too; kubeadm makes these two
+    conditions without a name, and they cannot be ignored.
   - The images of the control plane that are not there are pulled through C(crictl), by imagePullPolicy and imagePullSerial
     of the documents.
 author:
@@ -24,13 +26,20 @@ author:
 options:
   mode:
     description:
-      - What the host is to become, the first control plane, a worker or another control plane.
+      - What the host is to become, the first control plane, a worker or another control plane. When not given, what O(becomes)
+        says.
     type: str
     choices:
       - init
       - join
       - join_control_plane
-    default: init
+  certificate_key_given:
+    description:
+      - For another control plane, that the certificates which all of them share will be downloaded. Otherwise they must be on
+        the host.
+      - The controller-side step sets it when the documents have a certificateKey.
+    type: bool
+    default: false
   ignore_errors:
     description:
       - Names of checks whose failure is only a warning, whatever their case, or V(all). They add to the documents'
@@ -73,6 +82,11 @@ EXAMPLES = r"""
   kubephase.cluster.preflight_check:
     ignore_errors: [NumCPU, Mem]
     pull_images: false
+
+- name: Preflight | of another control plane that will download its certificates
+  kubephase.cluster.preflight_check:
+    becomes: control_plane
+    certificate_key_given: true
 """
 
 RETURN = r"""
@@ -143,7 +157,8 @@ def make() -> tuple[Any, World]:
 def main() -> None:
     """Run the phase."""
     spec = {
-        "mode": {"type": "str", "choices": ["init", "join", "join_control_plane"], "default": "init"},
+        "mode": {"type": "str", "choices": ["init", "join", "join_control_plane"]},
+        "certificate_key_given": {"type": "bool", "default": False, "no_log": False},
         "ignore_errors": {"type": "list", "elements": "str"},
         "pull_images": {"type": "bool", "default": True},
         "proxy_env": {"type": "dict"},

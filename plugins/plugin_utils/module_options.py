@@ -10,7 +10,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.kubephase.cluster.plugins.module_utils._config.selection import INIT_PHASES, PARTS, select
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.selection import (
+    INIT_PHASES,
+    JOIN_PHASES,
+    PARTS,
+    select,
+    select_join,
+)
 
 # Module: the phases that it does.
 PHASES: Mapping[str, tuple[str, ...]] = {
@@ -32,8 +38,32 @@ PHASES: Mapping[str, tuple[str, ...]] = {
 _TOKEN = re.compile(r"InitConfiguration\.bootstrapTokens\[(\d+)\]\.token")
 
 
+# Module: the phase of join that it does.
+JOIN: Mapping[str, str] = {
+    "preflight_check": "preflight",
+    "download_certs": "control-plane-prepare/download-certs",
+    "pki_cert": "control-plane-prepare/certs",
+    "kubeconfig_file": "control-plane-prepare/kubeconfig",
+    "static_pod": "control-plane-prepare/control-plane",
+    "check_etcd": "check-etcd",
+    "kubelet_start": "kubelet-start",
+    "etcd_member": "etcd-join",
+    "kubelet_wait_bootstrap": "kubelet-wait-bootstrap",
+    "mark_control_plane": "control-plane-join/mark-control-plane",
+    "wait_control_plane": "wait-control-plane",
+}
+
+
+def chosen_of_join(module: str, options: Mapping[str, Any], skipped: Sequence[str], only: Sequence[str]) -> dict[str, Any] | None:
+    """Give the options that narrow a module to what is left of the phases of join, or None when nothing is."""
+    if module == "phase_plan":
+        return {"phases": {phase: [] for phase in JOIN_PHASES if select_join(phase, skipped, only).runs}}
+    phase = "etcd-join" if module == "static_pod" and options.get("components") == ["etcd"] else JOIN.get(module)
+    return {} if phase is None or select_join(phase, skipped, only).runs else None
+
+
 def chosen_parts(module: str, options: Mapping[str, Any], skipped: Sequence[str], only: Sequence[str]) -> dict[str, Any] | None:
-    """Give the options that narrow a module to what is left of its phases, or None when nothing is."""
+    """Give the options that narrow a module to what is left of the phases of init, or None when nothing is."""
     selections = {phase: select(phase, skipped, only) for phase in PHASES.get(module, ())}
     if not selections:
         return {}
@@ -60,4 +90,21 @@ def secret_options(module: str, options: Mapping[str, Any], secrets: Mapping[str
     key = secrets.get("InitConfiguration.certificateKey")
     if module == "upload_certs" and key and not options.get("certificate_key"):
         return {"certificate_key": key}
+    joining = secrets.get("JoinConfiguration.controlPlane.certificateKey")
+    if module == "download_certs" and joining and not options.get("certificate_key"):
+        return {"certificate_key": joining}
+    if module == "preflight_check" and joining:
+        # Whether there is one is all that it asks.
+        return {"certificate_key_given": True}
+    if module == "cluster_discovery":
+        return _discovery_tokens(options, secrets)
     return {}
+
+
+def _discovery_tokens(options: Mapping[str, Any], secrets: Mapping[str, str]) -> dict[str, Any]:
+    """Give the tokens by which a host finds the cluster and logs in; a task that brings its own token needs neither."""
+    if options.get("token"):
+        return {}
+    discovery = "JoinConfiguration.discovery"
+    places = {"token": f"{discovery}.bootstrapToken.token", "tls_bootstrap_token": f"{discovery}.tlsBootstrapToken"}
+    return {option: secrets[place] for option, place in places.items() if secrets.get(place) and not options.get(option)}

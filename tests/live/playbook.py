@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs kubephase.cluster.init on a node as a user would, and tells what each phase reported."""
+"""Runs a playbook of the collection as a user would, and tells what each phase reported."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import os
 import re
 import subprocess
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,16 @@ class Report:
         return {_phase(row): _timeless(row["diff"]) for row in self.rows if row.get("diff")}
 
     @property
+    def changes(self) -> set[tuple[str, str]]:
+        """What was changed, or would be, with the host that it is on; a task without a diff by its name."""
+        return {
+            (row["host"], change.get("before_header") or row["task"])
+            for row in self.rows
+            if row.get("changed")
+            for change in (row.get("diff") or [{}])
+        }
+
+    @property
     def failure(self) -> str:
         """What the failed task said."""
         return "\n".join(str(row.get("msg")) for row in self.rows if row["state"] == "failed")
@@ -68,15 +78,17 @@ class Report:
 
 @dataclass(frozen=True)
 class Playbook:
-    """The init playbook with a node and variables of its own."""
+    """A playbook, init unless another is named, with a node, or an inventory of several, and variables of its own."""
 
     node: Node
     variables: dict[str, Any] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
+    name: str = "init"
+    inventory: Path | None = None
 
     def using(self, **variables: Any) -> Playbook:
         """The same with further variables."""
-        return Playbook(self.node, {**self.variables, **variables}, self.environment)
+        return replace(self, variables={**self.variables, **variables})
 
     def play(self, *arguments: str) -> Report:
         """Run it to its end."""
@@ -100,7 +112,9 @@ class Playbook:
             "kubephase_addon_manifest": str(self.node.manifests / "flannel.yaml"),
             **self.variables,
         }
-        return ["ansible-playbook", "kubephase.cluster.init", "-i", str(self.node.inventory), "-e", json.dumps(given), *arguments]
+        given = {name: value for name, value in given.items() if value is not None}
+        inventory = self.inventory or self.node.inventory
+        return ["ansible-playbook", f"kubephase.cluster.{self.name}", "-i", str(inventory), "-e", json.dumps(given), *arguments]
 
     def surroundings(self, record: Path) -> dict[str, str]:
         """Give the environment in which the tasks' reports land in a file."""

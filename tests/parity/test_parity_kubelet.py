@@ -65,8 +65,8 @@ def by_kubeadm(release: str, phase: list[str], root: Path, document: str) -> Non
 
 
 def bare_root(root: Path, case: Case) -> Path:
-    """A root with nothing but the patches that the case names."""
-    (root / "etc").mkdir(parents=True)
+    """A root with nothing but the patches that the case names, and the directory of static pods, which other phases of kubeadm make."""
+    (root / "etc/kubernetes/manifests").mkdir(parents=True)
     for document in yaml.safe_load_all(case.text):
         directory = document.get("patches", {}).get("directory")
         if directory:

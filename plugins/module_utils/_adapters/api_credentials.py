@@ -60,6 +60,15 @@ def load(files: Any, path: str) -> Credentials:
     return Credentials(server, authority, certificate, key, token)
 
 
+def usable(files: Any, path: str) -> bool:
+    """Say whether a kubeconfig leads to a server and to credentials: a kubelet writes its own before its certificate is there."""
+    try:
+        load(files, path)
+    except Unusable:
+        return False
+    return True
+
+
 class _Reader:
     """Looks things up in a kubeconfig, with the file's name in every complaint."""
 

@@ -142,18 +142,18 @@ def _context(credentials: Credentials, source: str) -> ssl.SSLContext:
     try:
         context.load_verify_locations(cadata=credentials.authority)
         if credentials.certificate:
-            _load_pair(context, credentials)
+            load_pair(context, credentials.certificate, credentials.key)
     except (ssl.SSLError, ValueError):
         found = "its certificates or its key cannot be read"
         raise Unusable(source, found, "Run the kubeconfig phase, or restore the file from a backup") from None
     return context
 
 
-def _load_pair(context: ssl.SSLContext, credentials: Credentials) -> None:
+def load_pair(context: ssl.SSLContext, certificate: str, key: str) -> None:
     """Hand the client certificate to the library, which takes it from a file only: one in memory, never on disk."""
     descriptor = os.memfd_create("kubephase", os.MFD_CLOEXEC)
     try:
-        os.write(descriptor, f"{credentials.certificate}\n{credentials.key}\n".encode())
+        os.write(descriptor, f"{certificate}\n{key}\n".encode())
         # With a password given, an encrypted key is refused instead of asked about on a terminal.
         context.load_cert_chain(f"/proc/self/fd/{descriptor}", password="")
     finally:

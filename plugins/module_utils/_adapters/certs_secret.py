@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import base64
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.mint import Mint, certificate_key
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Action, Unusable
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.objects import CreateObject, DeleteObject, ObjectKey
-from ansible_collections.kubephase.cluster.plugins.module_utils._plan.secrets import Minted, UploadCertificates
+from ansible_collections.kubephase.cluster.plugins.module_utils._plan.secrets import DownloadLater, Minted, UploadCertificates
 
 try:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -38,37 +39,51 @@ class CertsSecret:
             return {}
         key = action.certificate_key or certificate_key()
         _token, owner = self._mint.token(action.owner)
-        reference = self._reference(owner)
+        reference = owner_reference(self._api, owner)
         if action.replaces:
             # A new object rather than a changed one: values that others left there would spoil its decryption.
             self._api.apply(DeleteObject(action.key))
-        self._api.apply(CreateObject(_secret(action, bytes.fromhex(key), reference)))
+        self._api.apply(CreateObject(sealed(action.key, action.files, bytes.fromhex(key), reference)))
         if action.stale_owner is not None:
             self._api.apply(DeleteObject(action.stale_owner))
         return {} if action.certificate_key else {"certificate_key": Minted(key)}
 
-    def _reference(self, key: ObjectKey) -> dict[str, Any]:
-        owner = self._api.get(key)
-        if owner is None:
-            raise Unusable(str(key), "it vanished as soon as it was made", "See that the clocks of the control planes agree, and run again")
-        return {
-            "apiVersion": key.api_version,
-            "kind": key.kind,
-            "name": key.name,
-            "uid": owner["metadata"]["uid"],
-            "controller": True,
-            "blockOwnerDeletion": True,
-        }
+
+class Later:
+    """Refuses what cannot be downloaded yet; a check only shows it."""
+
+    applies = (DownloadLater,)
+
+    def apply(self, action: Action) -> None:
+        """Say what is lacking."""
+        if isinstance(action, DownloadLater):
+            raise Unusable(action.path, action.lacking, action.fix)
 
 
-def _secret(action: UploadCertificates, key: bytes, owner: dict[str, Any]) -> dict[str, Any]:
-    sealed = {name: b"" if content is None else encrypt(content, key) for name, content in action.files.items()}
+def owner_reference(api: Any, key: ObjectKey) -> dict[str, Any]:
+    """Point at the object that others are removed with."""
+    owner = api.get(key)
+    if owner is None:
+        raise Unusable(str(key), "it vanished as soon as it was made", "See that the clocks of the control planes agree, and run again")
     return {
-        "apiVersion": action.key.api_version,
-        "kind": action.key.kind,
-        "metadata": {"name": action.key.name, "namespace": action.key.namespace, "ownerReferences": [owner]},
+        "apiVersion": key.api_version,
+        "kind": key.kind,
+        "name": key.name,
+        "uid": owner["metadata"]["uid"],
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def sealed(secret: ObjectKey, files: Mapping[str, bytes | None], key: bytes, owner: dict[str, Any]) -> dict[str, Any]:
+    """Render a Secret with every file encrypted, and an empty value for one that is not there."""
+    values = {name: b"" if content is None else encrypt(content, key) for name, content in files.items()}
+    return {
+        "apiVersion": secret.api_version,
+        "kind": secret.kind,
+        "metadata": {"name": secret.name, "namespace": secret.namespace, "ownerReferences": [owner]},
         "type": "Opaque",
-        "data": {name: base64.b64encode(value).decode() for name, value in sealed.items()},
+        "data": {name: base64.b64encode(value).decode() for name, value in values.items()},
     }
 
 

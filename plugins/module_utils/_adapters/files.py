@@ -14,7 +14,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Action, Unusable
-from ansible_collections.kubephase.cluster.plugins.module_utils._plan.files import FileState, MakeDirectory, RemoveFile, SetMode, WriteFile
+from ansible_collections.kubephase.cluster.plugins.module_utils._plan.files import (
+    FileState,
+    MakeDirectory,
+    RemoveFile,
+    RequireFile,
+    SetMode,
+    WriteFile,
+)
 
 _SELINUX = "security.selinux"
 _MARK = ".kubephase-"
@@ -41,7 +48,7 @@ def explained(path: str, error: OSError) -> Unusable:
 class Files:
     """The file system below a root; an empty root is the host itself."""
 
-    applies = (WriteFile, SetMode, RemoveFile, MakeDirectory)
+    applies = (WriteFile, SetMode, RemoveFile, MakeDirectory, RequireFile)
 
     def __init__(self, root: str = "") -> None:
         self._root = root.rstrip("/")
@@ -95,6 +102,8 @@ class Files:
                 _make_directories(os.path.dirname(self._real(action.path)), 0o755)
                 _make_directories(self._real(action.path), action.mode)
                 os.chmod(self._real(action.path), action.mode)
+        elif isinstance(action, RequireFile) and not self.exists(action.path):
+            raise Unusable(action.path, "it does not exist", action.fix)
 
     def write(self, wanted: Sequence[WriteFile]) -> None:
         """Write files that belong together: all are on disk before the first one takes its name."""

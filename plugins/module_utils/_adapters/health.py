@@ -6,9 +6,6 @@
 
 from __future__ import annotations
 
-import http.client
-import socket
-import ssl
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,12 +15,12 @@ from urllib.parse import urlsplit
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters import api_credentials
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.api_transport import NoAnswer, Transport
+from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.healthz import answer_of, judged
+from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.last_words import last_words
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Action, ManyUnusable, Unusable
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.waiting import Health, HealthCheck, WaitForControlPlane
 
-_TRY_SECONDS = 5.0
 _LOG_LINES = 12
-_LOG_WIDTH = 240
 _KUBELET = "kubelet"
 # By then the kubelet has looked at the manifests even where nothing tells it of a change; one that was only touched
 # gets no new container, so that there is nothing to wait for any longer.
@@ -114,14 +111,14 @@ class HealthChecks:
 
     def _endpoint(self, check: HealthCheck) -> Ask:
         if not check.kubeconfig:
-            return lambda: _anybody(check.url)
+            return lambda: answer_of(check.url)
         where = urlsplit(check.url)
         credentials = api_credentials.load(self._files, check.kubeconfig)
         transport = Transport(credentials, check.kubeconfig, f"{where.scheme}://{where.netloc}")
 
         def ask() -> str:
             try:
-                return _judged(transport.send("GET", where.path).status)
+                return judged(transport.send("GET", where.path).status)
             except NoAnswer as silence:
                 return str(silence)
             except Unusable as stranger:
@@ -132,7 +129,7 @@ class HealthChecks:
 
     def _explained(self, check: HealthCheck, health: Health, cri_socket: str) -> Unusable:
         found = f"{check.name} is not healthy after {check.seconds:.0f} s: {health.found}"
-        more = self._kubelet_lines() if check.name == _KUBELET else self._container_lines(check.name, cri_socket)
+        more = self._kubelet_lines() if check.name == _KUBELET else last_words(self._cri, cri_socket, check.name)
         fix = "Mend what its last lines complain about, and run again" if more else "Look at its log, mend it and run again"
         return Unusable(check.url, "\n  ".join([found, *more]), fix)
 
@@ -144,50 +141,9 @@ class HealthChecks:
         except Unusable as problem:
             return [problem.found]
 
-    def _container_lines(self, component: str, cri_socket: str) -> list[str]:
-        if self._cri is None:
-            return []
-        try:
-            containers = self._cri.containers(cri_socket, component)
-        except Unusable as problem:
-            return [problem.found]
-        if not containers:
-            return [f"there is no container of {component}: the kubelet has not started its pod (journalctl -u kubelet says why)"]
-        newest = containers[0]
-        told = [line[:_LOG_WIDTH] for line in self._cri.logs(cri_socket, newest.identity, _LOG_LINES).splitlines() if line.strip()]
-        return [f"its container is {newest.state}, attempt {newest.attempt}", *(f"{component}: {line}" for line in told)]
-
 
 def _together(ask: Callable[[HealthCheck], Health], checks: Sequence[HealthCheck]) -> list[Health]:
     if not checks:
         return []
     with ThreadPoolExecutor(len(checks)) as pool:
         return list(pool.map(ask, checks))
-
-
-def _anybody(url: str) -> str:
-    """Ask without looking at who answers: on this host, and nothing is told to whoever that is."""
-    where = urlsplit(url)
-    host, port = where.hostname or "", where.port
-    connection = http.client.HTTPConnection(host, port, timeout=_TRY_SECONDS)
-    if where.scheme == "https":
-        # Not the default context: reading the system's authorities, which none of these has, takes longer than the answer.
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-        connection = http.client.HTTPSConnection(host, port, timeout=_TRY_SECONDS, context=context)
-    try:
-        connection.request("GET", where.path)
-        return _judged(connection.getresponse().status)
-    except ConnectionRefusedError:
-        return "connection refused"
-    except (TimeoutError, socket.timeout):
-        return "no answer in time"
-    except (OSError, http.client.HTTPException) as error:
-        return str(getattr(error, "strerror", "") or type(error).__name__)
-    finally:
-        connection.close()
-
-
-def _judged(status: int) -> str:
-    return "" if status == 200 else f"it answers with status {status}"

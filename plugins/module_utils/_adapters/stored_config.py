@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Callable
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.api import ADMIN, Api
+from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.api_credentials import usable
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Unusable
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.objects import ObjectKey
 
@@ -30,10 +31,11 @@ def stored_documents(files: Any, kubelet_config_map: Callable[[str], str]) -> di
     The kubelet's ConfigMap is named after the release in older ones, which the first document tells:
     ``kubelet_config_map`` gives its name for a version.
     """
-    credentials = next((path for path in (ADMIN, KUBELET, BOOTSTRAP) if files.exists(path)), None)
-    if credentials is None:
+    present = [path for path in (ADMIN, KUBELET, BOOTSTRAP) if files.exists(path)]
+    if not present:
         return {}
-    api = Api(files, credentials)
+    # A kubelet writes its kubeconfig before it has the certificate that it names.
+    api = Api(files, next((path for path in present if usable(files, path)), present[0]))
     cluster = _document(api, _CLUSTER, "ClusterConfiguration")
     name = kubelet_config_map(str(cluster.get("kubernetesVersion") or ""))
     kubelet = _document(api, ObjectKey("v1", "ConfigMap", _NAMESPACE, name), "kubelet")

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import time
 
+from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.healthz import answer_of
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Action, Unusable
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.services import RestartService, ServiceState
 
@@ -37,6 +38,9 @@ _LINES_WITH_STACK = 200
 # A kubelet that cannot live with its configuration gives up within this time; waiting for its health is another phase's work.
 _WATCHED = 1.0
 _POLL = 0.2
+# One that serves its health has got past all that; it takes half a second, on a busy host a few.
+_WATCHED_FOR_HEALTH = 5.0
+_HEALTH_POLL = 0.05
 # The kernel stamps files with the time of its last tick: a process that starts right after a write could pass for the older one.
 _TICKS = 0.05
 
@@ -77,7 +81,7 @@ class Systemd:
             self._must(action.name, begun, "daemon-reload")
         time.sleep(_TICKS)
         self._must(action.name, begun, "restart", f"{action.name}.service")
-        self._watch(action.name, begun)
+        self._watch(action.name, begun, action.health_url)
 
     def _must(self, name: str, begun: float, *words: str) -> None:
         done = _run("systemctl", *words)
@@ -85,20 +89,22 @@ class Systemd:
             said = done.stderr.strip() or f"systemctl {words[0]} ended with {done.returncode}"
             raise self._failed(name, begun, f"it cannot be restarted: {said}")
 
-    def _watch(self, name: str, begun: float) -> None:
+    def _watch(self, name: str, begun: float, health_url: str) -> None:
         """Poll for a short while: another process than the first one means that the first one is gone."""
-        end = time.monotonic() + _WATCHED
+        end = time.monotonic() + (_WATCHED_FOR_HEALTH if health_url else _WATCHED)
         first = ""
         while True:
+            # Asked before the look at the process: one that is still the same afterwards is the one who answered.
+            healthy = bool(health_url) and not answer_of(health_url)
             found = self._show(name)
             process = found.get("MainPID", "0")
             first = first or process
             if found.get("ActiveState") not in ("active", "reloading") or process != first:
                 state = f"{found.get('ActiveState')}, {found.get('SubState')}"
                 raise self._failed(name, begun, f"it was restarted and did not stay up ({state})")
-            if time.monotonic() >= end:
+            if healthy or time.monotonic() >= end:
                 return
-            time.sleep(_POLL)
+            time.sleep(_HEALTH_POLL if health_url else _POLL)
 
     def _failed(self, name: str, begun: float, found: str) -> Unusable:
         lines = [line for line in self.journal(name, _LINES_WITH_STACK, begun) if not _STACK_FRAME.fullmatch(line)]

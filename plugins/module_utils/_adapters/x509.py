@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import base64
 import ipaddress
+import os
 import secrets
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Any
 
@@ -36,6 +39,7 @@ except ImportError:
     pass  # the runner says so before any of this is called
 
 _CURVES = {"ECDSA-P256": "SECP256R1", "ECDSA-P384": "SECP384R1"}
+_WITH_KEY = (IssueCertificate, GenerateKeyPair, IssueKubeconfig)
 _MAX_SERIAL = 2**63 - 2  # kubeadm draws serials from [1, 2^63)
 
 
@@ -47,13 +51,22 @@ class Issuer:
     def __init__(self, files: Files) -> None:
         self._files = files
         self._authorities: dict[PairPaths, tuple[x509.Certificate, Any]] = {}
+        self._coming: dict[Action, Any] = {}
+
+    def foresee(self, actions: Iterable[Action]) -> None:
+        """Start making the keys that a plan will ask for, on every processor: RSA keys take most of a first run."""
+        wanted = [each for each in actions if isinstance(each, _WITH_KEY) and not getattr(each, "keep_key", False)]
+        if len(wanted) > 1:
+            pool = ThreadPoolExecutor(os.cpu_count() or 1)
+            self._coming = {each: pool.submit(generate_key, each.algorithm) for each in wanted}
+            pool.shutdown(wait=False)
 
     def apply(self, action: Action) -> None:
         """Carry out one of the actions of ``applies``."""
         if isinstance(action, IssueCertificate):
             self._issue(action)
         elif isinstance(action, GenerateKeyPair):
-            key = generate_key(action.algorithm)
+            key = self._new_key(action)
             self._files.write(
                 [
                     WriteFile(action.private, private_pem(key), 0o600),
@@ -66,7 +79,7 @@ class Issuer:
             self._issue_kubeconfig(action)
 
     def _issue(self, action: IssueCertificate) -> None:
-        key = self._key(action.paths.key) if action.keep_key else generate_key(action.algorithm)
+        key = self._key(action.paths.key) if action.keep_key else self._new_key(action)
         if action.issuer is None:
             certificate = sign(action.profile, key.public_key(), None, key)
         else:
@@ -78,12 +91,16 @@ class Issuer:
 
     def _issue_kubeconfig(self, action: IssueKubeconfig) -> None:
         authority, authority_key = self._authority(action.issuer)
-        key = generate_key(action.algorithm)
+        key = self._new_key(action)
         certificate = sign(action.profile, key.public_key(), authority, authority_key)
         text = action.template
         for marker, data in ((AUTHORITY_DATA, _pem(authority)), (CERTIFICATE_DATA, _pem(certificate)), (KEY_DATA, private_pem(key))):
             text = text.replace(marker, base64.b64encode(data).decode())
         self._files.write([WriteFile(action.path, text.encode(), 0o600)])
+
+    def _new_key(self, action: IssueCertificate | GenerateKeyPair | IssueKubeconfig) -> Any:
+        coming = self._coming.pop(action, None)
+        return generate_key(action.algorithm) if coming is None else coming.result()
 
     def _authority(self, paths: PairPaths) -> tuple[x509.Certificate, Any]:
         if paths not in self._authorities:

@@ -2,18 +2,16 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What upload-certs carries from one control plane to the next, and how it is opened again."""
+"""How the values of the Secret that carries certificates are opened."""
 
 from __future__ import annotations
 
 import base64
 import binascii
-import posixpath
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import Documents
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Unusable
 
 try:
@@ -26,21 +24,6 @@ NONCE_LENGTH = 12
 TAG_LENGTH = 16
 
 _KEY = re.compile(r"[0-9a-fA-F]{64}")
-_SHARED = ("ca.crt", "ca.key", "front-proxy-ca.crt", "front-proxy-ca.key", "sa.pub", "sa.key")
-_LOCAL_ETCD = ("etcd/ca.crt", "etcd/ca.key")
-
-
-def carried(docs: Documents) -> dict[str, str]:
-    """Name each value of the Secret and the file that it comes from; an external etcd may have no files."""
-    base = docs.cluster.certificates_dir
-    external = docs.cluster.etcd.external
-    names = _SHARED if external is not None else (*_SHARED, *_LOCAL_ETCD)
-    found = {name.replace("/", "-"): posixpath.join(base, name) for name in names}
-    if external is not None:
-        found["external-etcd-ca.crt"] = external.ca_file
-        found["external-etcd.crt"] = external.cert_file
-        found["external-etcd.key"] = external.key_file
-    return found
 
 
 def key_bytes(text: str) -> bytes:

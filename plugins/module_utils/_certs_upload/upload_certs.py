@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from ansible_collections.kubephase.cluster.plugins.module_utils._certs_upload.contents import carried, key_bytes, opened
+from ansible_collections.kubephase.cluster.plugins.module_utils._certs_upload.contents import key_bytes, opened
+from ansible_collections.kubephase.cluster.plugins.module_utils._certs_upload.shared import carried, contents_of, kept_away
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import Documents
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.kinds import TOKEN_GROUPS
 from ansible_collections.kubephase.cluster.plugins.module_utils._objects.plan import changes
@@ -34,7 +35,6 @@ DESCRIPTION = "Proxy for managing TTL for the kubeadm-certs secret"
 
 _LIFETIME = timedelta(hours=2)
 _ROLE = "kubeadm:kubeadm-certs"
-_AUTHORITIES = (("ca", "CA"), ("front-proxy-ca", "front-proxy CA"))
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class UploadCertsPhase:
         secret = None if objects.virgin else world.api.get(SECRET)
         owner = _owner_key(secret)
         return Observed(
-            files={name: _content(world, path) for name, path in carried(docs).items()} if present else {},
+            files=contents_of(world, docs) if present else {},
             objects=objects,
             secret=secret,
             owner=world.api.get(owner) if owner is not None else None,
@@ -76,11 +76,6 @@ class UploadCertsPhase:
 def _readers() -> tuple[Manifest, ...]:
     (joining,) = TOKEN_GROUPS
     return reading(SECRET, "secrets", _ROLE, "Group", joining)
-
-
-def _content(world: Any, path: str) -> bytes | None:
-    state = world.files.read(path) if path else None
-    return None if state is None else state.content
 
 
 def _owner_key(secret: Manifest | None) -> ObjectKey | None:
@@ -140,15 +135,7 @@ class _Planner:
         findings = []
         if not self._lifetime:
             findings.append(Unusable("ttl", "it is 0, so the keys would lie in the cluster for ever", "Give one such as 2h"))
-        for base, title in _AUTHORITIES:
-            if self._seen.files.get(f"{base}.crt") is not None and self._seen.files.get(f"{base}.key") is None:
-                findings.append(
-                    Unusable(
-                        self._paths[f"{base}.key"],
-                        f"it is not on this host (external {title}), so there is nothing to hand to other control planes",
-                        "Bring certificates and keys to each control plane by other means, and leave upload-certs out",
-                    )
-                )
+        findings += kept_away(self._paths, self._seen.files)
         if findings:
             raise ManyUnusable(tuple(findings))
 

@@ -54,6 +54,32 @@ INIT_PHASES = (
     "addon",
 )
 
+# Phases of join by kubeadm's path, with the other path that some release has for it.
+JOIN_PHASES = {
+    "preflight": (),
+    "control-plane-prepare/download-certs": (),
+    "control-plane-prepare/certs": (),
+    "control-plane-prepare/kubeconfig": (),
+    "control-plane-prepare/control-plane": (),
+    "check-etcd": (),
+    "kubelet-start": (),
+    "etcd-join": ("control-plane-join/etcd",),
+    "kubelet-wait-bootstrap": (),
+    "control-plane-join/mark-control-plane": (),
+    "wait-control-plane": (),
+}
+
+
+def select_join(phase: str, skipped: Sequence[str], only: Sequence[str]) -> Selection:
+    """Say whether a phase of join runs; its parent, alone or with /all, stands for all that is below."""
+    names = {name for path in (phase, *JOIN_PHASES[phase]) for name in _covering(path)}
+    return Selection(runs=not names & set(skipped) and (not only or bool(names & set(only))))
+
+
+def _covering(path: str) -> set[str]:
+    parent = path.partition("/")[0]
+    return {path, parent, f"{parent}/all"}
+
 
 def select(phase: str, skipped: Sequence[str], only: Sequence[str]) -> Selection:
     """Say what of a phase runs; an empty ``only`` asks for everything."""
@@ -70,6 +96,11 @@ def select(phase: str, skipped: Sequence[str], only: Sequence[str]) -> Selection
 
 
 def unknown(names: Sequence[str]) -> tuple[str, ...]:
-    """List the names that are no phase of init."""
-    known = {*INIT_PHASES, *(f"{phase}/all" for phase in PARTS), *(path for parts in PARTS.values() for path in parts.paths.values())}
+    """List the names that are no phase of init or join."""
+    known = {
+        *(name for path, others in JOIN_PHASES.items() for each in (path, *others) for name in _covering(each)),
+        *INIT_PHASES,
+        *(f"{phase}/all" for phase in PARTS),
+        *(path for parts in PARTS.values() for path in parts.paths.values()),
+    }
     return tuple(name for name in names if name not in known)

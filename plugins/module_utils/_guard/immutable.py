@@ -72,6 +72,7 @@ class GuardPhase:
 def _wanted(docs: Documents) -> dict[str, tuple[str, str]]:
     """Give the place and value of each setting; what extraArgs or a kubelet field override is the user's own business."""
     cluster = docs.cluster
+    own, endpoint = ("JoinConfiguration", "controlPlane.localAPIEndpoint") if docs.joining else ("InitConfiguration", "localAPIEndpoint")
     wanted = {
         "version": ("ClusterConfiguration.kubernetesVersion", cluster.kubernetes_version),
         "service-cluster-ip-range": ("ClusterConfiguration.networking.serviceSubnet", cluster.networking.service_subnet),
@@ -79,9 +80,9 @@ def _wanted(docs: Documents) -> dict[str, tuple[str, str]]:
         "clusterDomain": ("ClusterConfiguration.networking.dnsDomain", cluster.networking.dns_domain),
         "cluster-name": ("ClusterConfiguration.clusterName", cluster.cluster_name),
         "certificates": ("ClusterConfiguration.certificatesDir", cluster.certificates_dir.rstrip("/")),
-        "advertise-address": ("InitConfiguration.localAPIEndpoint.advertiseAddress", docs.node.advertise_address),
+        "advertise-address": (f"{own}.{endpoint}.advertiseAddress", docs.node.advertise_address),
         "etcd": ("ClusterConfiguration.etcd", "external" if docs.external_etcd else "local"),
-        "node": ("InitConfiguration.nodeRegistration.name", docs.node.name),
+        "node": (f"{own}.nodeRegistration.name", docs.node.name),
     }
     if cluster.etcd.local is not None:
         wanted["data-dir"] = ("ClusterConfiguration.etcd.local.dataDir", cluster.etcd.local.data_dir)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a control plane host is to the cluster: untouched, serving, or somewhere in between."""
+"""What a host is to the cluster: untouched, a part of it, or somewhere in between."""
 
 from __future__ import annotations
 
@@ -10,39 +10,64 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import Documents
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import CONTROL_PLANE, WORKER, Documents
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.endpoints import control_plane_url, local_url
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.kinds import Discovery
 from ansible_collections.kubephase.cluster.plugins.module_utils._objects.virgin import virgin_host
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Plan
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.waiting import HealthCheck
 
 _PATH = "/livez"
-# Any answer by status is that of a server; what does not even get that far is not.
 _STATUS = "it answers with status"
+_KUBELET = "/etc/kubernetes/kubelet.conf"
+_ADMIN = "/etc/kubernetes/admin.conf"
+_ETCD = "/etc/kubernetes/manifests/etcd.yaml"
+# It goes once the kubelet has its own credentials, which for a control plane comes after its etcd member.
+_UNFINISHED = "/etc/kubernetes/bootstrap-kubelet.conf"
 
 
 @dataclass(frozen=True)
 class Observed:
-    """Whether there is anything of a cluster here, and who answers."""
+    """Whether there is anything of a cluster here, whether joining came to its end, and who answers."""
 
     virgin: bool
-    local: bool
-    endpoint: bool
+    joined: bool
+    local: bool = False
+    endpoint: bool = False
 
 
-class ControlPlaneState:
+class HostState:
     """A look at a host that changes nothing."""
 
-    name = "control-plane-state"
+    name = "state"
 
     def read(self, docs: Documents, world: Any, options: Mapping[str, Any]) -> Observed:
-        """Look for files and ask both addresses once, without credentials."""
+        """Look for files; on a control plane ask both addresses once, without credentials."""
+        virgin, joined = virgin_host(world), _joined(docs, world.files)
+        if docs.becomes == WORKER:
+            return Observed(virgin and not world.files.exists(_KUBELET), joined)
         asked = (HealthCheck("local", local_url(docs) + _PATH, 0), HealthCheck("endpoint", control_plane_url(docs) + _PATH, 0))
         answers = {health.name: health.healthy or _STATUS in health.found for health in world.health.look(asked)}
-        return Observed(virgin_host(world), answers["local"], answers["endpoint"])
+        return Observed(virgin, joined, answers["local"], answers["endpoint"])
 
     def plan(self, docs: Documents, seen: Observed, options: Mapping[str, Any]) -> Plan:
         """Name the state."""
         state = "virgin" if seen.virgin else "serving" if seen.local else "stopped"
-        facts = {"state": state, "endpoint": control_plane_url(docs), "endpoint_answers": seen.endpoint}
+        if docs.becomes == WORKER:
+            state = "virgin" if seen.virgin else "joined" if seen.joined else "joining"
+        discovery = docs.join.discovery if docs.join else Discovery()
+        facts = {
+            "state": state,
+            "joined": seen.joined,
+            "discovery_given": discovery.bootstrap_token is not None or discovery.file is not None,
+            "endpoint": control_plane_url(docs),
+            "endpoint_answers": seen.endpoint,
+        }
         return Plan(facts=facts)
+
+
+def _joined(docs: Documents, files: Any) -> bool:
+    wanted = [_KUBELET]
+    if docs.becomes == CONTROL_PLANE:
+        wanted += [_ADMIN] if docs.external_etcd else [_ADMIN, _ETCD]
+    return all(files.exists(path) for path in wanted) and not files.exists(_UNFINISHED)

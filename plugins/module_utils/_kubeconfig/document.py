@@ -32,6 +32,7 @@ class Kubeconfig:
     authority_file: str
     user: dict[str, Any]
     certificate: bytes
+    cluster: dict[str, Any]
 
 
 def fresh(cluster_name: str, user: str, server: str, preferences: bool) -> str:
@@ -85,6 +86,7 @@ def parse(path: str, content: bytes) -> Kubeconfig:
         authority_file=str(cluster.get("certificate-authority") or ""),
         user=user,
         certificate=_data(path, user, "client-certificate-data"),
+        cluster=cluster,
     )
 
 

@@ -35,19 +35,21 @@ def rows(docs: Documents) -> tuple[Row, ...]:
     """List the files of the kubeconfig phase in kubeadm's order."""
     release = docs.known_release
     endpoint, local = control_plane_url(docs), local_url(docs)
-    kubelet_server = local if _kubelet_talks_locally(docs) else endpoint
+    kubelet_server = local if kubelet_talks_locally(docs) else endpoint
     validity = docs.cluster.certificate_validity_period
-    table = [("admin", "kubernetes-admin", release.admin_organizations, endpoint)]
-    if release.has_super_admin:
-        table.append(("super-admin", "kubernetes-super-admin", release.super_admin_organizations, endpoint))
-    table += [
+    table = [
+        ("admin", "kubernetes-admin", release.admin_organizations, endpoint),
+        ("super-admin", "kubernetes-super-admin", release.super_admin_organizations, endpoint),
         ("kubelet", f"system:node:{docs.node.name}", ("system:nodes",), kubelet_server),
         ("controller-manager", "system:kube-controller-manager", (), local),
         ("scheduler", "system:kube-scheduler", (), local),
     ]
+    # The kubelet of a host that joins gets its credentials from the cluster, and only the first control plane has a super-admin.
+    wanted = release.join_kubeconfig_phases if docs.joining else release.kubeconfig_phases
     return tuple(
         Row(name, posixpath.join(DIRECTORY, f"{name}.conf"), user, organizations, server, validity)
         for name, user, organizations, server in table
+        if name in wanted
     )
 
 
@@ -63,7 +65,8 @@ def user_row(docs: Documents, options: Mapping[str, Any]) -> Row:
     )
 
 
-def _kubelet_talks_locally(docs: Documents) -> bool:
+def kubelet_talks_locally(docs: Documents) -> bool:
+    """Tell whether the kubelet of a control plane talks to the API server beside it rather than to controlPlaneEndpoint."""
     release = docs.known_release
     if release.kubelet_conf_server != "gate":
         return release.kubelet_conf_server == "local"

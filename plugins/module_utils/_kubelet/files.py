@@ -13,13 +13,12 @@ from typing import Any
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import Documents
 from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.config import configuration
 from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.flags import render_flags
-from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.node import DIRECTORY, has_instance_config
+from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.node import CONFIG, DIRECTORY, has_instance_config
 from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.text import dump, go_quoted, load
 from ansible_collections.kubephase.cluster.plugins.module_utils._manifests.patches import Patches
 
 FLAGS = f"{DIRECTORY}/kubeadm-flags.env"
 INSTANCE = f"{DIRECTORY}/instance-config.yaml"
-CONFIG = f"{DIRECTORY}/config.yaml"
 
 # The kubelet reads these at its start. The node's own settings reach it through config.yaml, into which they are merged.
 READ_BY_KUBELET = (FLAGS, CONFIG)

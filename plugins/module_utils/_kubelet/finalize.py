@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,13 +14,12 @@ from typing import Any
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import Documents
 from ansible_collections.kubephase.cluster.plugins.module_utils._kubeconfig.document import Kubeconfig, dump, parse
 from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet import freshness
-from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.node import DIRECTORY, SERVICE, extra_argument
+from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.healthz import healthz_url_on_disk
+from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.node import CONFIG, KUBECONFIG, SERVICE, rotating_certificate
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Change, Plan, Unusable
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.files import FileState, WriteFile
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.services import ServiceState
 
-KUBECONFIG = "/etc/kubernetes/kubelet.conf"
-_CURRENT = "kubelet-client-current.pem"
 _EMBEDDED = ("client-certificate-data", "client-key-data")
 _POINTERS = ("client-certificate", "client-key")
 _MODE = 0o600
@@ -35,10 +33,14 @@ class Observed:
     rotating: bool
     service: ServiceState
     now: datetime
+    health_url: str = ""
 
 
 class KubeletFinalizePhase:
-    """kubeadm's kubelet-finalize phase as read and plan."""
+    """kubeadm's kubelet-finalize phase as read and plan.
+
+    A host that joins has no use for it: its kubelet wrote kubelet.conf itself, as it should be, and later than it started.
+    """
 
     name = "kubelet-finalize"
 
@@ -46,32 +48,28 @@ class KubeletFinalizePhase:
         """Read kubelet.conf, look for the rotating certificate and at the service."""
         return Observed(
             kubeconfig=world.files.read(KUBECONFIG),
-            rotating=world.files.exists(_certificate(docs)),
+            rotating=world.files.exists(rotating_certificate(docs)),
             service=world.systemd.state(SERVICE),
             now=world.clock.now(),
+            health_url=healthz_url_on_disk(docs, world.files.read(CONFIG)),
         )
 
     def plan(self, docs: Documents, seen: Observed, options: Mapping[str, Any]) -> Plan:
         """Point kubelet.conf at the certificate where there is one; restart a kubelet that runs with another kubelet.conf."""
-        certificate = _certificate(docs)
+        certificate = rotating_certificate(docs)
         changes: list[Change] = []
-        if seen.rotating:
+        if seen.rotating and not docs.joining:
             freshness.must_be_installed(seen.service)
             if seen.kubeconfig is None:
                 raise Unusable(
                     KUBECONFIG, "it does not exist, although the kubelet rotates its certificate", "Run the kubeconfig phase first"
                 )
             changes += _pointed(docs, seen.kubeconfig, certificate) or _dated(seen.kubeconfig, seen.now)
-        reason = _restart_reason(seen, bool(changes))
+        reason = "" if docs.joining else _restart_reason(seen, bool(changes))
         if reason:
-            changes.append(freshness.restart(reason, seen.service.active))
+            changes.append(freshness.restart(reason, seen.service.active, seen.health_url))
         facts = {"rotation": seen.rotating, "client_certificate": certificate if seen.rotating else "", "kubelet_restart": reason}
         return Plan(tuple(changes), facts)
-
-
-def _certificate(docs: Documents) -> str:
-    directory = extra_argument(docs, "cert-dir")
-    return posixpath.normpath(posixpath.join(f"{DIRECTORY}/pki" if directory is None else directory, _CURRENT))
 
 
 def _pointed(docs: Documents, seen: FileState, certificate: str) -> list[Change]:

@@ -44,14 +44,14 @@ def newer(service: ServiceState, files: Iterable[FileState]) -> list[str]:
     return [] if since is None else [file.path for file in files if file.mtime + _TICK >= since]
 
 
-def restart(reason: str, running: bool) -> Change:
+def restart(reason: str, running: bool, health_url: str) -> Change:
     """Ask for the kubelet to be started with what is on disk."""
     return Change(
         target=f"{SERVICE}.service",
         reason=reason,
         before=f"state: {'running with older files' if running else 'not running'}\n",
         after="state: running with the files on disk\n",
-        action=RestartService(SERVICE, reload_units=True),
+        action=RestartService(SERVICE, reload_units=True, health_url=health_url),
     )
 
 

@@ -6,11 +6,20 @@
 
 from __future__ import annotations
 
+import posixpath
+
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import Documents
+from ansible_collections.kubephase.cluster.plugins.module_utils._plan.objects import PatchNode
 from ansible_collections.kubephase.cluster.plugins.module_utils._release import gate_is_on
 
 DIRECTORY = "/var/lib/kubelet"
 SERVICE = "kubelet"
+CONFIG = f"{DIRECTORY}/config.yaml"
+KUBECONFIG = "/etc/kubernetes/kubelet.conf"
+BOOTSTRAP = "/etc/kubernetes/bootstrap-kubelet.conf"
+CRI_SOCKET = "kubeadm.alpha.kubernetes.io/cri-socket"
+
+_CURRENT = "kubelet-client-current.pem"
 
 
 def extra_argument(docs: Documents, name: str) -> str | None:
@@ -27,6 +36,19 @@ def has_instance_config(docs: Documents) -> bool:
 def has_endpoint_flag(docs: Documents) -> bool:
     """Tell whether the runtime's socket is a flag of the kubelet."""
     return _by_gate(docs, docs.known_release.runtime_endpoint_flag, with_gate=False)
+
+
+def rotating_certificate(docs: Documents) -> str:
+    """Name the file of the client certificate that the kubelet rotates."""
+    directory = extra_argument(docs, "cert-dir")
+    return posixpath.normpath(posixpath.join(f"{DIRECTORY}/pki" if directory is None else directory, _CURRENT))
+
+
+def runtime_annotation(docs: Documents) -> PatchNode | None:
+    """The node's container runtime, which kubeadm noted on the Node until a file on the node took over."""
+    if not _by_gate(docs, docs.known_release.cri_socket_annotation, with_gate=False):
+        return None
+    return PatchNode(docs.node.name, annotations={CRI_SOCKET: docs.node.cri_socket})
 
 
 def _by_gate(docs: Documents, rule: str, with_gate: bool) -> bool:

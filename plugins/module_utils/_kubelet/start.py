@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import Documents
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import CONTROL_PLANE, INIT, Documents
 from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet import freshness
 from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.config import questions
 from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.files import (
-    CONFIG,
     FLAGS,
     INSTANCE,
     READ_BY_KUBELET,
@@ -23,10 +22,18 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.files i
     WantedFile,
     wanted_files,
 )
-from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.node import SERVICE
+from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.healthz import healthz_url
+from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.membership import (
+    Membership,
+    arrangements,
+    membership,
+    restart_reason,
+)
+from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.node import BOOTSTRAP, CONFIG, SERVICE
 from ansible_collections.kubephase.cluster.plugins.module_utils._manifests.patches import patch_files, read_patches
+from ansible_collections.kubephase.cluster.plugins.module_utils._objects.virgin import MANIFESTS
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Change, Plan
-from ansible_collections.kubephase.cluster.plugins.module_utils._plan.files import FileState, WriteFile, tightened
+from ansible_collections.kubephase.cluster.plugins.module_utils._plan.files import FileState, MakeDirectory, WriteFile, tightened
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.services import ServiceState
 
 _RESOLVER = "systemd-resolved"
@@ -36,13 +43,17 @@ _DIRECTORY_MODE = 0o700
 
 @dataclass(frozen=True)
 class Observed:
-    """The kubelet's files, the patches, the service, and what only the host knows."""
+    """The kubelet's files, the patches, the service, what only the host knows, and what a joining one has of the cluster."""
 
     files: Mapping[str, FileState]
     patches: tuple[FileState, ...]
     service: ServiceState
     host: Host
     now: datetime
+    # The directory of static pods where there should be one and is none.
+    missing_directory: str = ""
+    # None for a host that does not join.
+    membership: Membership | None = None
 
 
 class KubeletStartPhase:
@@ -64,6 +75,8 @@ class KubeletStartPhase:
                 resolved=world.systemd.state(_RESOLVER).active,
             ),
             now=world.clock.now(),
+            missing_directory=_missing_directory(docs, world.files),
+            membership=membership(docs, world) if docs.joining else None,
         )
 
     def plan(self, docs: Documents, seen: Observed, options: Mapping[str, Any]) -> Plan:
@@ -71,16 +84,26 @@ class KubeletStartPhase:
         freshness.must_be_installed(seen.service)
         patches = read_patches(seen.patches, docs.known_release.patch_targets)
         planner = _Planner(seen)
-        for file in wanted_files(docs, seen.host, patches):
+        if seen.membership is not None:
+            planner.arrange(docs, seen.membership)
+        files = wanted_files(docs, seen.host, patches)
+        for file in files:
             planner.visit(file)
+        planner.make_directory()
         reason = planner.restart_reason()
         if reason:
-            planner.changes.append(freshness.restart(reason, seen.service.active))
+            url = healthz_url(docs, files[-1].meaning or {})
+            planner.changes.append(freshness.restart(reason, seen.service.active, url))
         return Plan(
             tuple(planner.changes),
             {"kubelet_files": planner.facts, "kubelet_restart": reason},
             (*patches.warnings, *questions(docs, seen.host.resolved)),
         )
+
+
+def _missing_directory(docs: Documents, files: Any) -> str:
+    """A kubelet that starts without the directory of its static pods looks for it again only much later."""
+    return MANIFESTS if docs.becomes in (INIT, CONTROL_PLANE) and not files.exists(MANIFESTS) else ""
 
 
 class _Planner:
@@ -111,15 +134,34 @@ class _Planner:
         self.changes.append(change)
         self._note(file, "mode", change.reason)
 
+    def arrange(self, docs: Documents, found: Membership) -> None:
+        """See to what a joining host needs of the cluster."""
+        self.changes += arrangements(docs, found)
+        self._written += [change.target for change in self.changes if change.target == BOOTSTRAP]
+
+    def make_directory(self) -> None:
+        """Have the directory of static pods before the kubelet looks for it."""
+        path = self._seen.missing_directory
+        if path:
+            self.changes.append(Change(path, "it does not exist", "", "directory, mode: 0700\n", MakeDirectory(path, 0o700)))
+
     def restart_reason(self) -> str:
         """Say why the kubelet must be started or restarted, or nothing."""
         service = self._seen.service
         if not service.active:
             return "it is not running"
-        kept = (state for path, state in self._seen.files.items() if path not in self._written)
+        found = {**self._seen.files, **self._credentials()}
+        kept = (state for path, state in found.items() if path not in self._written)
         stale = {*self._written, *freshness.newer(service, kept)}
-        names = [path for path in READ_BY_KUBELET if path in stale]
-        return f"it still runs with an older {freshness.named(names)}" if names else ""
+        names = [path for path in (*READ_BY_KUBELET, *self._credentials()) if path in stale]
+        if names:
+            return f"it still runs with an older {freshness.named(names)}"
+        return restart_reason(self._seen.membership) if self._seen.membership is not None else ""
+
+    def _credentials(self) -> dict[str, FileState]:
+        """What a kubelet reads that has yet to get its certificate: with another token, or another server, it has to start anew."""
+        found = self._seen.membership
+        return {} if found is None or found.admitted or found.bootstrap is None else {BOOTSTRAP: found.bootstrap}
 
     def _write_reason(self, file: WantedFile, state: FileState | None) -> str:
         if state is None:

@@ -40,8 +40,8 @@ def virgin_host(world: Any) -> bool:
 
 
 def server_of(docs: Documents) -> str:
-    """The API server to ask: this node's own where the release does so, else the one that admin.conf names."""
-    return local_url(docs) if docs.known_release.init_asks_local_api else ""
+    """The API server to ask: for init this node's own where the release does so, else the one that admin.conf names."""
+    return local_url(docs) if docs.known_release.init_asks_local_api and not docs.joining else ""
 
 
 def read_objects(world: Any, manifests: Sequence[Manifest], docs: Documents | None = None) -> Seen:

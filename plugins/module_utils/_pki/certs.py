@@ -134,6 +134,9 @@ class _Planner:
         if found.certificate is None:
             if row.name not in self._chosen:
                 return _Authority("", None, False)
+            if self._docs.joining:
+                self.changes.append(service_account.must_be_brought(where.certificate))
+                return _Authority(subject_line(row.common_name, ()), None, True)
             reason = "it does not exist" if found.key is None else "the certificate is missing; its key is kept"
             self._issue(row, reason, before="", keep_key=found.key is not None, done="issued")
             return _Authority(subject_line(row.common_name, ()), None, True)

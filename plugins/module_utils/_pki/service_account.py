@@ -15,7 +15,7 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._pki.found impor
 from ansible_collections.kubephase.cluster.plugins.module_utils._pki.table import SERVICE_ACCOUNT, key_algorithm
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Action, Change, Unusable
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.certificates import GenerateKeyPair, WritePublicKey
-from ansible_collections.kubephase.cluster.plugins.module_utils._plan.files import FileState
+from ansible_collections.kubephase.cluster.plugins.module_utils._plan.files import FileState, RequireFile
 
 
 def paths(docs: Documents) -> tuple[str, str]:
@@ -35,6 +35,8 @@ def plan(docs: Documents, files: Mapping[str, FileState]) -> tuple[Change | None
                 f"the service account key is missing, but its public half {public} is there",
                 "Restore sa.key, or move sa.pub away too: a new pair makes every token that was signed so far invalid",
             )
+        if docs.joining:
+            return must_be_brought(private), _fact(private, public, "kept", "")
         algorithm = key_algorithm(docs)
         action: Action = GenerateKeyPair(algorithm, private, public)
         return _change(private, public, "it does not exist", f"{algorithm} key pair\n", action, "issued")
@@ -48,6 +50,12 @@ def plan(docs: Documents, files: Mapping[str, FileState]) -> tuple[Change | None
             "Restore the matching pair, or move sa.pub away to have it derived from sa.key",
         )
     return None, _fact(private, public, "kept", "")
+
+
+def must_be_brought(path: str) -> Change:
+    """Stop before a host that joins makes what all control planes share: a second one would split the cluster."""
+    fix = "All control planes share it, so that one that joins may not make it: fetch it with download_certs, or copy it here"
+    return Change(path, "it has to be brought here first", "", "", RequireFile(path, fix))
 
 
 def _change(private: str, public: str, reason: str, after: str, action: Action, done: str) -> tuple[Change, dict[str, Any]]:

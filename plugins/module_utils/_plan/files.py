@@ -59,6 +59,23 @@ class MakeDirectory(Action):
     mode: int
 
 
+@dataclass(frozen=True)
+class RequireFile(Action):
+    """Stop here unless a file is there that an earlier phase writes, and that the rest of the plan needs."""
+
+    changes_something = False
+
+    path: str
+    fix: str
+
+
+@dataclass(frozen=True)
+class FollowFile(RequireFile):
+    """A change whose content such a file will tell: it can be foreseen before, and is planned anew once the file is there."""
+
+    changes_something = True
+
+
 def tightened(seen: FileState, allowed: int) -> Change | None:
     """Ask for a narrower mode when others may do more with a file than kubeadm would let them; a stricter mode is left alone."""
     excess = seen.mode & ~allowed

@@ -10,7 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Action
-from ansible_collections.kubephase.cluster.plugins.module_utils._plan.objects import ObjectKey
+from ansible_collections.kubephase.cluster.plugins.module_utils._plan.objects import Manifest, ObjectKey
+
+# Stands in manifests for the run that they will be made for, whose name is drawn when they are.
+RUN = "@run@"
 
 
 class Minted(str):
@@ -47,3 +50,27 @@ class UploadCertificates(Action):
     certificate_key: str = field(default="", repr=False)
     replaces: bool = False
     stale_owner: ObjectKey | None = None
+
+
+@dataclass(frozen=True)
+class MintJoin(Action):
+    """Create what one run of joins needs: a bootstrap token and, with files, a Secret that carries them encrypted.
+
+    The run goes by the token's id. ``carrier`` and ``companions``, the objects that let others read it, have the mark
+    ``RUN`` in their names; all of them are owned by the token, so that they go when it does. Handed back are the facts
+    ``run``, ``token`` and, with files, ``certificate_key`` and ``certificates_secret``.
+    """
+
+    terms: Mapping[str, str]
+    files: Mapping[str, bytes | None] = field(default_factory=dict, repr=False)
+    carrier: ObjectKey | None = None
+    companions: tuple[Manifest, ...] = ()
+
+
+@dataclass(frozen=True)
+class DownloadLater(Action):
+    """A file that will come out of a Secret which cannot be opened yet; whoever asks for it now is told what is lacking."""
+
+    path: str
+    lacking: str
+    fix: str

@@ -25,7 +25,11 @@ class ServiceState:
 
 @dataclass(frozen=True)
 class RestartService(Action):
-    """Start a service, or restart it where it runs, and see that it stays up."""
+    """Start a service, or restart it where it runs, and see that it stays up.
+
+    With a URL, one that answers there is known to be up, and need not be watched any longer.
+    """
 
     name: str
     reload_units: bool = False
+    health_url: str = ""

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterator, Sequence
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._kubeconfig.document import parse
@@ -29,6 +30,7 @@ try:
 except ImportError:
     pass  # the runner says so before any of this is called
 
+_CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
 _AWAY = "Move it away, or run `kubeadm reset` if the cluster that it belongs to is no more"
 
 
@@ -70,12 +72,13 @@ def dir_available(case: Case) -> Iterator[Verdict]:
 
 
 def external_etcd_certificates(case: Case) -> Iterator[Verdict]:
-    """The files by which an external etcd is reached; a joining control plane may yet receive them."""
+    """The files by which an external etcd is reached; a joining control plane may yet download them."""
     external = case.docs.cluster.etcd.external
+    if case.mode != "init" and case.certificate_key_given:
+        return
     for path in filter(None, (external.ca_file, external.cert_file, external.key_file) if external else ()):
         if path not in case.seen.files:
-            severity = case.check.severity if case.mode == "init" else "warning"
-            yield against(severity, f"{path} does not exist", "Copy it from where the external etcd was set up")
+            yield against(case.check.severity, f"{path} does not exist", "Copy it from where the external etcd was set up")
 
 
 def command_of(manifest: FileState, component: str) -> Sequence[str]:
@@ -94,12 +97,9 @@ def command_of(manifest: FileState, component: str) -> Sequence[str]:
 def _doubts(case: Case, state: FileState) -> str:
     """Say why a file is not this cluster's own, or nothing."""
     if state.path in (KUBELET_CONF, BOOTSTRAP_CONF):
-        return _kubeconfig_doubts(case, state)
+        return _kubeconfig_doubts(case, state, ca_path(case.docs))
     if state.path == ca_path(case.docs) and posixpath.dirname(state.path) != MANIFESTS:
-        kubelet = case.seen.files.get(KUBELET_CONF)
-        if not isinstance(kubelet, FileState):
-            return "this node has no kubelet.conf that trusts it"
-        return "the kubelet.conf of this node trusts another CA" if _kubeconfig_doubts(case, kubelet) else ""
+        return authority_doubts(case, state.path)
     component = posixpath.splitext(posixpath.basename(state.path))[0]
     if component == "etcd" and case.docs.external_etcd:
         return "it is of a local etcd, while the documents name an external one"
@@ -120,17 +120,34 @@ def _marks(case: Case, component: str) -> tuple[str, ...]:
     }[component]
 
 
-def _kubeconfig_doubts(case: Case, state: FileState) -> str:
-    authority = case.seen.files.get(ca_path(case.docs))
+def authority_doubts(case: Case, authority: str) -> str:
+    """Say why a CA on this node is not that of the cluster, by the kubeconfig that the node has or came to know it with."""
+    for path in (KUBELET_CONF, BOOTSTRAP_CONF):
+        state = case.seen.files.get(path)
+        if isinstance(state, FileState):
+            doubts = _kubeconfig_doubts(case, state, authority)
+            return f"{path} does not fit it: {doubts}" if doubts else ""
+    return "this node has no kubeconfig that trusts it"
+
+
+def _kubeconfig_doubts(case: Case, state: FileState, authority: str) -> str:
+    trusted = case.seen.files.get(authority)
     try:
         found = parse(state.path, state.content)
     except Unusable as problem:
         return problem.found
-    if found.authority_file == ca_path(case.docs):
+    if found.authority_file == authority:
         return ""
-    if not isinstance(authority, FileState):
-        return f"there is no {ca_path(case.docs)} to prove it by"
-    return "" if found.authority.strip() == authority.content.strip() else f"it trusts another CA than {ca_path(case.docs)}"
+    if not isinstance(trusted, FileState):
+        # Discovery writes it once it has verified the cluster, and before any other file of the cluster is there.
+        return "" if state.path == BOOTSTRAP_CONF else f"there is no {authority} to prove it by"
+    # Either may hold more than the one CA that signs: a kubeconfig gets the first of a bundle only.
+    fits = _certificates(found.authority) & _certificates(trusted.content)
+    return "" if fits else f"it trusts another CA than {authority}"
+
+
+def _certificates(bundle: bytes) -> set[bytes]:
+    return {b"".join(pem.split()) for pem in _CERTIFICATE.findall(bundle)}
 
 
 def _etcd_proof(case: Case) -> str:

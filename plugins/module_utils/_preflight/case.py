@@ -31,6 +31,8 @@ class Case:
     reference: datetime | None = None
     # Variables that name proxies, in lower case: those that the control plane is to have, else those of this run.
     proxies: Mapping[str, str] = field(default_factory=dict, repr=False)
+    # Whether the files that control planes share will be downloaded.
+    certificate_key_given: bool = False
 
     @property
     def release(self) -> Release:

@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from ansible_collections.kubephase.cluster.plugins.module_utils._certs_upload.shared import carried
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import Documents
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Unusable
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.containers import RuntimeState
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.files import FileState
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.host import HostState, Questions
 from ansible_collections.kubephase.cluster.plugins.module_utils._preflight.selection import (
+    BOOTSTRAP_CONF,
     KUBELET_CONF,
     Check,
     ca_path,
@@ -88,6 +90,8 @@ def _bind_addresses(docs: Documents) -> set[str]:
 def _files(docs: Documents, world: Any, checks: tuple[Check, ...]) -> dict[str, FileState | str]:
     wanted = {check.subject for check in checks if check.kind == "FileAvailable"}
     external = docs.cluster.etcd.external
+    if any(check.kind == "SharedCertificates" for check in checks):
+        wanted |= {*filter(None, carried(docs).values()), BOOTSTRAP_CONF}
     if external is not None and any(check.kind == "ExternalEtcdClientCertificates" for check in checks):
         wanted |= set(filter(None, (external.ca_file, external.cert_file, external.key_file)))
     found: dict[str, FileState | str] = {}

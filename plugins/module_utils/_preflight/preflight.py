@@ -12,10 +12,18 @@ from typing import Any
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import Documents
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Plan, Unusable
-from ansible_collections.kubephase.cluster.plugins.module_utils._preflight import belongings, images, machine, ports, proxies, runtime
+from ansible_collections.kubephase.cluster.plugins.module_utils._preflight import (
+    belongings,
+    images,
+    machine,
+    ports,
+    proxies,
+    readiness,
+    runtime,
+)
 from ansible_collections.kubephase.cluster.plugins.module_utils._preflight.case import Case, Judge
 from ansible_collections.kubephase.cluster.plugins.module_utils._preflight.observed import Observed, look
-from ansible_collections.kubephase.cluster.plugins.module_utils._preflight.selection import Check, registration, select
+from ansible_collections.kubephase.cluster.plugins.module_utils._preflight.selection import READINESS, Check, mode_of, registration, select
 from ansible_collections.kubephase.cluster.plugins.module_utils._preflight.verdicts import (
     FAILED,
     Conclusion,
@@ -49,6 +57,8 @@ _JUDGES: Mapping[str, Judge] = {
     "CgroupDriver": runtime.cgroup_driver,
     "Clock": machine.clock,
     "DefaultRoute": machine.default_route,
+    "ControlPlaneEndpoint": readiness.control_plane_endpoint,
+    "SharedCertificates": readiness.shared_certificates,
 }
 
 
@@ -59,12 +69,12 @@ class PreflightPhase:
 
     def read(self, docs: Documents, world: Any, options: Mapping[str, Any]) -> Observed:
         """Look once at everything that the checks are about."""
-        mode = options.get("mode") or "init"
+        mode = mode_of(docs, options.get("mode"))
         return look(docs, world, _checks(docs, options), mode)
 
     def plan(self, docs: Documents, seen: Observed, options: Mapping[str, Any]) -> Plan:
         """Judge every check; what failed is raised together, what is left to do is the pull of images."""
-        mode = options.get("mode") or "init"
+        mode = mode_of(docs, options.get("mode"))
         ignored = frozenset(
             name.strip().lower() for name in (*registration(docs, mode).ignore_preflight_errors, *(options.get("ignore_errors") or ()))
         )
@@ -74,7 +84,7 @@ class PreflightPhase:
         conclusions: list[Conclusion] = []
         pull = None
         for check in _checks(docs, options):
-            case = Case(check, docs, seen, mode, reference, proxies)
+            case = Case(check, docs, seen, mode, reference, proxies, bool(options.get("certificate_key_given")))
             failed = any(each.outcome == FAILED for each in conclusions)
             if check.kind == "ImagePull":
                 if failed:
@@ -82,7 +92,7 @@ class PreflightPhase:
                 made = tuple(each.fact() for each in conclusions)
                 pull = images.judge(case, options.get("pull_images") is not False, _is_ignored(check, ignored), made)
             verdicts = pull.verdicts if pull else _JUDGES[check.kind](case)
-            conclusions.append(conclude(check.name, check.severity, verdicts, ignored))
+            conclusions.append(conclude(check.name, check.severity, verdicts, frozenset() if check.kind in READINESS else ignored))
             if check.kind == "IsPrivilegedUser" and conclusions[-1].outcome == FAILED:
                 break  # without root the other answers mean nothing
         if any(each.outcome == FAILED for each in conclusions):
@@ -95,7 +105,7 @@ class PreflightPhase:
 
 
 def _checks(docs: Documents, options: Mapping[str, Any]) -> tuple[Check, ...]:
-    mode = options.get("mode") or "init"
+    mode = mode_of(docs, options.get("mode"))
     pulls = options.get("pull_images") is not False and registration(docs, mode).image_pull_policy != images.NEVER
     return select(docs, mode, needs_client=pulls and mode != "join")
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.addresses import parse_address, parse_networks, split_host_port
-from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import Documents
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import CONTROL_PLANE, WORKER, Documents
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import INIT as FIRST
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.endpoints import endpoint_host
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.kinds import NodeRegistration
 from ansible_collections.kubephase.cluster.plugins.module_utils._release.preflight import (
     CONTROL_PLANE_JOIN,
@@ -22,6 +24,7 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._release.preflig
 
 # Modes of the module, and the columns of kubeadm's table that each of them runs.
 MODES = {"init": (INIT,), "join": (JOIN,), "join_control_plane": (JOIN, CONTROL_PLANE_JOIN)}
+_MODE_OF = {FIRST: "init", WORKER: "join", CONTROL_PLANE: "join_control_plane"}
 
 MANIFESTS = "/etc/kubernetes/manifests"
 KUBELET_CONF = "/etc/kubernetes/kubelet.conf"
@@ -40,6 +43,8 @@ _BY_DASHES = {path.replace("/", "-"): path for path in _PATHS}
 _BY_SUBJECT = ("Port", "FileAvailable", "DirAvailable", "FileContent", "FileExisting", "Service")
 # Not kubeadm's: what else would stop a control plane later, with a less helpful message.
 _OURS = (("CgroupDriver", ERROR), ("Clock", EITHER), ("DefaultRoute", WARNING))
+# kubeadm asks for these too before it lets another control plane join, but not among its checks, so nobody can ignore them.
+READINESS = ("ControlPlaneEndpoint", "SharedCertificates")
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,8 @@ def select(docs: Documents, options_mode: str, needs_client: bool = True) -> tup
     made["FileExisting-crictl"] = Check("FileExisting-crictl", ERROR if needs_client else WARNING, "FileExisting", "crictl")
     for name, severity in _OURS:
         made[name] = Check(name, severity, name)
+    if CONTROL_PLANE_JOIN in columns:
+        made.update({name: Check(name, EITHER, name) for name in READINESS})
     pull = made.pop("ImagePull", None)
     return (*made.values(), pull) if pull else tuple(made.values())
 
@@ -73,10 +80,17 @@ def registration(docs: Documents, mode: str) -> NodeRegistration:
     return docs.init.node_registration if mode == "init" or docs.join is None else docs.join.node_registration
 
 
+def mode_of(docs: Documents, given: str | None) -> str:
+    """The mode that was asked for, else the one of what the host becomes."""
+    return given or _MODE_OF[docs.becomes]
+
+
 def discovery_host(docs: Documents) -> str:
-    """The host that a join by token asks for the cluster, or nothing."""
-    if docs.join is None or docs.join.discovery.bootstrap_token is None:
+    """The host that a join by token asks for the cluster; with a token of the run's own, the one that all clients ask."""
+    if docs.join is None or docs.join.discovery.file is not None:
         return ""
+    if docs.join.discovery.bootstrap_token is None:
+        return endpoint_host(docs)
     found = split_host_port(docs.join.discovery.bootstrap_token.api_server_endpoint)
     return found[0] if found else ""
 

@@ -27,6 +27,8 @@ class JoinFacts:
     etcd_availability_tries = Always(8)
     etcd_availability_poll_seconds = Always(5)
     etcd_call_seconds = Always(2)
+    # Before timeouts.etcdAPICall: 18 tries with pauses from 0.1 s on, each half as long again.
+    etcd_backoff_seconds = Always(197)
 
     kubeadm_config_read_retried = Since("1.34.10", "1.35.7", "1.36.3")
     worker_needs_default_route = Before("1.33.12", "1.34.8", "1.35.5", "1.36.1")

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Action, Plan
@@ -31,10 +31,17 @@ class World:
                 return adapter.apply(action) or {}
         raise LookupError(f"no adapter applies {type(action).__name__}")
 
+    def foresee(self, actions: Sequence[Action]) -> None:
+        """Let adapters that can begin early know what will be asked of them."""
+        for adapter in self._adapters.values():
+            if hasattr(adapter, "foresee"):
+                adapter.foresee(actions)
+
 
 def apply(plan: Plan, world: World) -> dict[str, Any]:
     """Carry out every change of a plan, in its order, and gather the facts that only doing it brings."""
     facts: dict[str, Any] = {}
+    world.foresee([change.action for change in plan.changes])
     for change in plan.changes:
         facts.update(world.apply(change.action))
     return facts

@@ -24,14 +24,14 @@ _PACKAGES = {"cryptography": "python3-cryptography", "yaml": "python3-yaml", "ku
 
 def run(
     make: Callable[[], tuple[Any, interpreter.World]],
-    libraries: tuple[str, ...],
+    libraries: tuple[str, ...] | Callable[[Mapping[str, Any]], tuple[str, ...]],
     spec: Mapping[str, Any] | None = None,
     durations: tuple[str, ...] = (),
     **checks: Any,
 ) -> None:
-    """Run a phase as an Ansible module: ``make`` gives it with its adapters, ``libraries`` are what it cannot do without."""
+    """Run a phase as an Ansible module: ``make`` gives it with its adapters, ``libraries`` are what it needs."""
     module = AnsibleModule(argument_spec={**options.SPEC, **(spec or {})}, supports_check_mode=True, **checks)
-    for library in libraries:
+    for library in libraries(module.params) if callable(libraries) else libraries:
         _require(module, library)
     try:
         given = {**module.params, **{name: _duration(name, module.params[name]) for name in durations}}

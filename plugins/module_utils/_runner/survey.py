@@ -10,14 +10,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import Documents
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import INIT, Documents
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.endpoints import control_plane_url
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.selection import PARTS
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Change, ManyUnusable, Phase, Plan, Unusable
 
+STATE = "state"
 RUNS_WITH = ("certs", "kubeconfig", "kubelet-start", "control-plane", "etcd")
+_PREPARE = "control-plane-prepare"
+JOINED_RUNS_WITH = (f"{_PREPARE}/certs", f"{_PREPARE}/kubeconfig", f"{_PREPARE}/control-plane", "kubelet-start", "etcd-join")
 # What must have done its work before the API server can be asked.
-_MAKE_THE_API = (*RUNS_WITH, "wait-control-plane")
+_MAKE_THE_API = (*RUNS_WITH, *JOINED_RUNS_WITH, "wait-control-plane")
 
 
 @dataclass(frozen=True)
@@ -31,16 +34,21 @@ class Follows:
 
 @dataclass(frozen=True)
 class Surveyed:
-    """A phase to plan; asks_api: it needs the API server for that; wanted: the option that asks for it."""
+    """A phase to plan; asks_api: it needs the API server for that; wanted: the option that asks for it.
+
+    One without a phase has nothing to do on a host that is a member already.
+    """
 
     name: str
-    phase: Phase[Any]
+    phase: Phase[Any] | None
     options: Mapping[str, Any] = field(default_factory=dict)
     asks_api: bool = False
     wanted: str = ""
     follows: tuple[Follows, ...] = ()
     # Looked at whatever was chosen, and not told of unless it refuses.
     always: bool = False
+    # What the host must become for this to concern it.
+    becomes: tuple[str, ...] = (INIT,)
 
 
 @dataclass
@@ -80,10 +88,12 @@ class Survey:
         """Read and plan phase by phase, because what an earlier one has yet to make hides what a later one would find."""
         findings: dict[str, Finding] = {}
         problems: list[Unusable] = []
-        for each in self._chosen(options):
+        chosen = self._chosen(docs, options)
+        for each in chosen:
             finding = findings.setdefault(each.name, Finding(each.name))
-            if options.get("everything") and not each.always:
-                finding.reason = "it was asked for by name"
+            if not each.always:
+                finding.reason = _known(findings, docs, options)
+            if finding.reason or each.phase is None:
                 continue
             missing = [name for name in _MAKE_THE_API if name in findings and findings[name].pending]
             try:
@@ -100,12 +110,14 @@ class Survey:
             finding.facts.update(plan.facts)
         if problems:
             raise ManyUnusable(tuple(problems))
-        _follow(findings, self._phases)
-        shown = {each.name for each in self._phases if not each.always}
-        return tuple(found for name, found in findings.items() if name in shown)
+        _follow(findings, chosen)
+        return tuple(findings.values())
 
     def plan(self, docs: Documents, seen: tuple[Finding, ...], options: Mapping[str, Any]) -> Plan:
         """Tell what each phase would change; the survey itself changes nothing."""
+        state = next((found.facts for found in seen if found.name == STATE), {})
+        shown = {each.name for each in self._phases if not each.always}
+        seen = tuple(found for found in seen if found.name in shown)
         pending = [found.name for found in seen if found.pending]
         # The checks of preflight are worth their time only where something is about to be done.
         facts = {
@@ -113,13 +125,23 @@ class Survey:
             "phases": [found.fact() for found in seen],
             "endpoint": control_plane_url(docs),
             "first_expiry": _first_expiry(seen),
+            **state,
         }
         return Plan(facts=facts, warnings=tuple(dict.fromkeys(warning for found in seen for warning in found.warnings)))
 
-    def _chosen(self, options: Mapping[str, Any]) -> list[Surveyed]:
+    def _chosen(self, docs: Documents, options: Mapping[str, Any]) -> list[Surveyed]:
         phases = options.get("phases")
-        asked = [each for each in self._phases if not each.wanted or options.get(each.wanted)]
+        asked = [each for each in self._phases if docs.becomes in each.becomes and (not each.wanted or options.get(each.wanted))]
         return asked if phases is None else [each for each in asked if each.always or each.name in phases]
+
+
+def _known(findings: Mapping[str, Finding], docs: Documents, options: Mapping[str, Any]) -> str:
+    """Say why a phase has work without looking at it, or nothing."""
+    if options.get("everything"):
+        return "it was asked for by name"
+    if docs.joining and STATE in findings and not findings[STATE].facts["joined"]:
+        return "this host has yet to join"
+    return ""
 
 
 def _first_expiry(findings: Sequence[Finding]) -> dict[str, str]:

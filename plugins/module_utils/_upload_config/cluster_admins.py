@@ -49,7 +49,7 @@ class ClusterAdminsPhase:
 
     def read(self, docs: Documents, world: Any, options: Mapping[str, Any]) -> Observed:
         """Ask with admin.conf; where that is forbidden, with super-admin.conf."""
-        if not docs.known_release.has_super_admin:
+        if docs.joining or not docs.known_release.has_super_admin:
             return Observed(wanted=False)
         if virgin_host(world):
             return Observed(wanted=True)

@@ -11,17 +11,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import Documents
+from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.node import runtime_annotation
 from ansible_collections.kubephase.cluster.plugins.module_utils._objects.describe import report
 from ansible_collections.kubephase.cluster.plugins.module_utils._objects.nodes import node_change, node_key
 from ansible_collections.kubephase.cluster.plugins.module_utils._objects.plan import changes
 from ansible_collections.kubephase.cluster.plugins.module_utils._objects.virgin import Seen, read_objects
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Plan
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.objects import Manifest, PatchNode, key_of
-from ansible_collections.kubephase.cluster.plugins.module_utils._release import gate_is_on
 from ansible_collections.kubephase.cluster.plugins.module_utils._upload_config.objects import kubeadm_objects, kubelet_objects
 
 PARTS = ("kubeadm", "kubelet")
-_CRI_SOCKET = "kubeadm.alpha.kubernetes.io/cri-socket"
 _RESOLVER = "systemd-resolved"
 
 
@@ -66,9 +65,4 @@ def _manifests(docs: Documents, options: Mapping[str, Any], resolved: bool) -> t
 
 
 def _annotation(docs: Documents, options: Mapping[str, Any]) -> PatchNode | None:
-    """The node's container runtime, which kubeadm noted there until a file on the node took over."""
-    rule = docs.known_release.cri_socket_annotation
-    local = rule == "gate" and gate_is_on(docs.known_release.gates, "NodeLocalCRISocket", docs.cluster.feature_gates)
-    if rule == "never" or local or "kubelet" not in (options.get("names") or PARTS):
-        return None
-    return PatchNode(docs.node.name, annotations={_CRI_SOCKET: docs.node.cri_socket})
+    return runtime_annotation(docs) if "kubelet" in (options.get("names") or PARTS) else None

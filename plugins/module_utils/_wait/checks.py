@@ -42,7 +42,8 @@ def checks(docs: Documents, pods: Pods) -> tuple[HealthCheck, ...]:
     companions = gate_is_on(release.gates, _ALL_COMPONENTS, docs.cluster.feature_gates)
     path = release.wait_paths_apiserver if companions else release.wait_path_api_alone
     patience = timeouts.control_plane_component_health_check.total_seconds()
-    server = local_url(docs) if release.wait_asks_local_api else control_plane_url(docs)
+    # Behind the endpoint of a cluster that is joined somebody else answers too.
+    server = local_url(docs) if release.wait_asks_local_api or docs.joining else control_plane_url(docs)
     wanted = [HealthCheck(API_SERVER, server + path, patience, 1, kubeconfig=ADMIN)]
     if companions:
         asked = ((CONTROLLER_MANAGER, release.wait_paths_controller_manager), (SCHEDULER, release.wait_paths_scheduler))

@@ -36,18 +36,18 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core ships 
 
     def v2_runner_on_ok(self, result: Any) -> None:
         """Note a task that did what it was asked."""
-        self._write(result._task, "ok", result._result)
+        self._write(result._task, "ok", result._result, result._host.get_name())
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
         """Note a task that failed."""
-        self._write(result._task, "failed", result._result)
+        self._write(result._task, "failed", result._result, result._host.get_name())
 
     def v2_runner_on_skipped(self, result: Any) -> None:
         """Note a task that was not needed."""
-        self._write(result._task, "skipped", result._result)
+        self._write(result._task, "skipped", result._result, result._host.get_name())
 
-    def _write(self, task: Any, state: str, result: dict[str, Any]) -> None:
-        row = {"task": task.name, "module": task.action.rpartition(".")[2], "tags": list(task.tags), "state": state}
+    def _write(self, task: Any, state: str, result: dict[str, Any], host: str = "") -> None:
+        row = {"task": task.name, "module": task.action.rpartition(".")[2], "tags": list(task.tags), "state": state, "host": host}
         row.update({name: result[name] for name in _KEPT if name in result})
         with open(os.environ["KUBEPHASE_LIVE_RECORD"], "a", encoding="utf-8") as lines:
             lines.write(json.dumps(row) + "\n")

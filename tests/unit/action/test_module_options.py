@@ -10,9 +10,23 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kubephase.cluster.plugins.module_utils._config.selection import INIT_PHASES, PARTS, Selection, select, unknown
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.selection import (
+    INIT_PHASES,
+    JOIN_PHASES,
+    PARTS,
+    Selection,
+    select,
+    select_join,
+    unknown,
+)
 from ansible_collections.kubephase.cluster.plugins.modules.pki_cert import NAMES
-from ansible_collections.kubephase.cluster.plugins.plugin_utils.module_options import PHASES, chosen_parts, secret_options
+from ansible_collections.kubephase.cluster.plugins.plugin_utils.module_options import (
+    JOIN,
+    PHASES,
+    chosen_of_join,
+    chosen_parts,
+    secret_options,
+)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +52,48 @@ def test_what_is_left_of_a_phase(phase: str, skipped: list[str], only: list[str]
     assert select(phase, skipped, only) == expected
 
 
+@pytest.mark.parametrize(
+    ("phase", "skipped", "only", "runs"),
+    [
+        ("kubelet-start", [], [], True),
+        ("kubelet-start", ["kubelet-start"], [], False),
+        ("kubelet-start", [], ["preflight"], False),
+        ("control-plane-prepare/certs", ["control-plane-prepare"], [], False),
+        ("control-plane-prepare/certs", ["control-plane-prepare/all"], [], False),
+        ("control-plane-prepare/certs", ["control-plane-prepare/kubeconfig"], [], True),
+        ("control-plane-prepare/certs", [], ["control-plane-prepare"], True),
+        ("etcd-join", ["control-plane-join/etcd"], [], False),
+        ("etcd-join", ["control-plane-join"], [], False),
+        ("etcd-join", [], ["etcd-join"], True),
+        ("control-plane-join/mark-control-plane", ["control-plane-join/etcd"], [], True),
+    ],
+)
+def test_what_is_left_of_join(phase: str, skipped: list[str], only: list[str], runs: bool) -> None:
+    assert select_join(phase, skipped, only) == Selection(runs)
+
+
+@pytest.mark.parametrize(
+    ("module", "options", "skipped", "expected"),
+    [
+        ("pki_cert", {}, [], {}),
+        ("pki_cert", {}, ["control-plane-prepare/certs"], None),
+        ("static_pod", {"components": ["kube-scheduler"]}, ["control-plane-prepare/control-plane"], None),
+        ("static_pod", {"components": ["etcd"]}, ["control-plane-prepare/control-plane"], {}),
+        ("static_pod", {"components": ["etcd"]}, ["etcd-join"], None),
+        ("join_secrets", {}, ["preflight"], {}),
+        ("phase_plan", {}, ["preflight"], {"phases": {phase: [] for phase in JOIN_PHASES if phase != "preflight"}}),
+    ],
+)
+def test_what_a_module_has_left_of_join(module: str, options: dict[str, Any], skipped: list[str], expected: dict[str, Any] | None) -> None:
+    assert chosen_of_join(module, options, skipped, []) == expected
+
+
+def test_every_phase_of_join_has_a_module() -> None:
+    assert set(JOIN.values()) == set(JOIN_PHASES)
+
+
 def test_names_that_are_no_phase_are_told() -> None:
+    assert unknown(["control-plane-prepare/certs", "control-plane-join/all", "etcd-join"]) == ()
     assert unknown(["certs", "certs/apiserver", "addon/all", "cert", "certs/api"]) == ("cert", "certs/api")
 
 
@@ -74,7 +129,9 @@ SECRETS = {
     "InitConfiguration.bootstrapTokens[0].token": "aaaaaa.0123456789abcdef",
     "InitConfiguration.bootstrapTokens[2].token": "cccccc.0123456789abcdef",
     "InitConfiguration.certificateKey": "00" * 32,
+    "JoinConfiguration.controlPlane.certificateKey": "22" * 32,
     "JoinConfiguration.discovery.tlsBootstrapToken": "dddddd.0123456789abcdef",
+    "JoinConfiguration.discovery.bootstrapToken.token": "ffffff.0123456789abcdef",
 }
 
 
@@ -85,8 +142,15 @@ SECRETS = {
         ("phase_plan", {}, {}),
         ("upload_certs", {}, {"certificate_key": "00" * 32}),
         ("upload_certs", {"certificate_key": "11" * 32}, {}),
+        ("download_certs", {}, {"certificate_key": "22" * 32}),
+        ("download_certs", {"certificate_key": "11" * 32}, {}),
+        ("join_secrets", {}, {}),
+        ("preflight_check", {}, {"certificate_key_given": True}),
         ("bootstrap_token", {}, {"tokens": ["aaaaaa.0123456789abcdef", "", "cccccc.0123456789abcdef"]}),
         ("bootstrap_token", {"tokens": ["eeeeee.0123456789abcdef"]}, {}),
+        ("cluster_discovery", {}, {"token": "ffffff.0123456789abcdef", "tls_bootstrap_token": "dddddd.0123456789abcdef"}),
+        ("cluster_discovery", {"token": "eeeeee.0123456789abcdef"}, {}),
+        ("cluster_discovery", {"tls_bootstrap_token": "eeeeee.0123456789abcdef"}, {"token": "ffffff.0123456789abcdef"}),
     ],
 )
 def test_a_module_gets_only_the_secrets_it_works_with(module: str, options: dict[str, Any], expected: dict[str, Any]) -> None:

@@ -6,8 +6,13 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -64,6 +69,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     monkeypatch.setattr(systemd, "_PLACES", "/usr/bin:/bin")
     monkeypatch.setattr(systemd, "_WATCHED", 0.3)
     monkeypatch.setattr(systemd, "_POLL", 0.05)
+    monkeypatch.setattr(systemd, "_WATCHED_FOR_HEALTH", 0.6)
     return Machine(tmp_path, monkeypatch)
 
 
@@ -136,6 +142,60 @@ def test_a_service_that_falls_fails_with_its_last_log_lines(machine: Machine, th
     text = str(failure.value)
     assert "kubelet.service: it was restarted and did not stay up" in text
     assert (text.count("line "), "line 40" in text, "line 59" in text, "canary" in text) == (20, True, True, False)
+
+
+@contextmanager
+def healthz(status: int) -> Iterator[str]:
+    """A kubelet's health endpoint on loopback."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status if self.path == "/healthz" else 404)
+            self.end_headers()
+
+        def log_message(self, format: str, *words: Any) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/healthz"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def restart_seconds(url: str) -> float:
+    begun = time.monotonic()
+    Systemd().apply(RestartService("kubelet", health_url=url))
+    return time.monotonic() - begun
+
+
+def test_a_kubelet_that_serves_its_health_is_watched_no_longer(machine: Machine) -> None:
+    with healthz(200) as url:
+        assert restart_seconds(url) < 0.3
+    assert restart_seconds("") >= 0.3
+
+
+def test_one_that_does_not_get_healthy_is_left_to_another_phase(machine: Machine) -> None:
+    with healthz(500) as url:
+        assert restart_seconds(url) >= 0.6
+    assert restart_seconds(url) >= 0.6  # nobody listens there any more
+
+
+@pytest.mark.parametrize("status", [200, 500])
+@pytest.mark.parametrize("state", [WAITING, ABSENT], ids=["down", "gone"])
+def test_one_that_falls_fails_whoever_answers_in_its_place(machine: Machine, status: int, state: str) -> None:
+    machine.show(state)
+    machine.show("Failed to run kubelet: canary\n", "journal")
+    with healthz(status) as url, pytest.raises(Unusable, match=r"it was restarted and did not stay up(.|\n)*canary"):
+        restart_seconds(url)
+
+
+def test_one_that_falls_before_it_is_healthy_fails(machine: Machine) -> None:
+    machine.show(RUNNING.replace("MainPID=7", "MainPID=8"), "next")
+    with healthz(500) as url, pytest.raises(Unusable, match="it was restarted and did not stay up"):
+        restart_seconds(url)
 
 
 def test_the_message_of_a_panic_is_not_buried_under_its_stack(machine: Machine) -> None:

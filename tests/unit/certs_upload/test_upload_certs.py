@@ -17,7 +17,7 @@ from unit.certs_upload.uploads import KEY, NAMES, OTHER, VALUES, contents, make_
 from unit.tokens.cluster import Cluster, StoppedInBetween, everything_said, observed, secret_texts
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.certs_secret import encrypt
-from ansible_collections.kubephase.cluster.plugins.module_utils._certs_upload.contents import carried
+from ansible_collections.kubephase.cluster.plugins.module_utils._certs_upload.shared import carried
 from ansible_collections.kubephase.cluster.plugins.module_utils._certs_upload.upload_certs import SECRET, UploadCertsPhase
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.resolve import resolve
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import ManyUnusable, Unusable

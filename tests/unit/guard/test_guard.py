@@ -14,7 +14,7 @@ from unit.world import Host, run
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.files import Files
 from ansible_collections.kubephase.cluster.plugins.module_utils._guard.immutable import GuardPhase
-from ansible_collections.kubephase.cluster.plugins.module_utils._guard.state import ControlPlaneState
+from ansible_collections.kubephase.cluster.plugins.module_utils._guard.state import HostState
 from ansible_collections.kubephase.cluster.plugins.module_utils._kubeconfig.kubeconfig import KubeconfigPhase
 from ansible_collections.kubephase.cluster.plugins.module_utils._manifests.phase import StaticPodPhase
 from ansible_collections.kubephase.cluster.plugins.module_utils._pki.certs import CertsPhase
@@ -143,5 +143,5 @@ def test_what_a_host_is_to_the_cluster(tmp_path: Path, virgin: bool, answers: di
         (tmp_path / "etc/kubernetes").mkdir(parents=True)
         (tmp_path / "etc/kubernetes/admin.conf").touch()
     world = World(files=Files(str(tmp_path)), health=Answers(**answers), host=Host())
-    facts = execute(ControlPlaneState(), world, {}, {}).facts
+    facts = execute(HostState(), world, {}, {}).facts
     assert (facts["state"], facts["endpoint_answers"]) == (state, endpoint)

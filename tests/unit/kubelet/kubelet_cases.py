@@ -55,15 +55,23 @@ def documents(version: str = "v1.37.1", **kinds: Mapping[str, Any]) -> dict[str,
     return found
 
 
-def docs(version: str = "v1.37.1", **kinds: Mapping[str, Any]) -> Documents:
+def docs(version: str = "v1.37.1", becomes: str | None = None, **kinds: Mapping[str, Any]) -> Documents:
     """The same, resolved for the host cp1."""
-    return resolve(documents(version, **kinds), NodeFacts("cp1", "192.0.2.10", cri_sockets=(SOCKET,)))
+    return resolve(documents(version, **kinds), NodeFacts("cp1", "192.0.2.10", cri_sockets=(SOCKET,)), becomes=becomes)
 
 
 def run(
-    phase: Any, root: Path, services: Services, check: bool = False, now: datetime | None = None, host: Host | None = None, **kinds: Any
+    phase: Any,
+    root: Path,
+    services: Any,
+    check: bool = False,
+    now: datetime | None = None,
+    host: Host | None = None,
+    becomes: str = "init",
+    adapters: Mapping[str, Any] | None = None,
+    **kinds: Any,
 ) -> Outcome:
     """Run a phase of this room below root."""
     clock = StandingClock(now) if now else Clock()
-    world = World(files=Files(str(root)), systemd=services, clock=clock, host=host or Host())
-    return execute(phase, world, documents(**kinds), {}, check)
+    world = World(files=Files(str(root)), systemd=services, clock=clock, host=host or Host(), **(adapters or {}))
+    return execute(phase, world, documents(**kinds), {"becomes": becomes}, check)

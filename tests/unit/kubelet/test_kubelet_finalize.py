@@ -196,6 +196,30 @@ def test_a_time_in_the_future_is_mended_once(tmp_path: Path) -> None:
     assert yaml.safe_load((tmp_path / CONF).read_text()) == POINTING
 
 
+@pytest.mark.parametrize(("config", "url"), [("healthzPort: 12345\n", "http://127.0.0.1:12345/healthz"), ("a: b: c", ""), ("[]", "")])
+def test_a_restarted_kubelet_is_asked_by_the_configuration_on_disk(tmp_path: Path, config: str, url: str) -> None:
+    write(tmp_path, EMBEDDED)
+    rotate(tmp_path)
+    (tmp_path / "var/lib/kubelet/config.yaml").write_text(config)
+    services = running()
+    finalize(tmp_path, services)
+    assert [restart.health_url for restart in services.restarts] == [url]
+
+
+@pytest.mark.parametrize("becomes", ["worker", "control_plane"])
+@pytest.mark.parametrize("version", ["v1.22.17", "v1.37.1"])
+def test_on_a_host_that_joined_there_is_nothing_to_do(tmp_path: Path, becomes: str, version: str) -> None:
+    """Its kubelet wrote kubelet.conf itself, after it had started and with another user's name."""
+    joined = kubeconfig(**{"client-certificate": PEM, "client-key": PEM})
+    joined["users"][1]["name"] = joined["contexts"][0]["context"]["user"] = "default-auth"
+    write(tmp_path, joined, since_start=0.3)
+    rotate(tmp_path)
+    services, before = running(), snapshot(tmp_path)
+    outcome = finalize(tmp_path, services, becomes=becomes, version=version)
+    assert (outcome.changed, services.restarts, snapshot(tmp_path)) == (False, [], before)
+    assert outcome.plan.facts == {"rotation": True, "client_certificate": PEM, "kubelet_restart": ""}
+
+
 def test_without_a_kubelet_there_is_one_error(tmp_path: Path) -> None:
     write(tmp_path, EMBEDDED)
     rotate(tmp_path)

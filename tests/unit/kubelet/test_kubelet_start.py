@@ -55,8 +55,9 @@ def running(tmp_path: Path) -> tuple[Path, Services]:
 def test_on_a_virgin_host_everything_is_written_and_the_kubelet_started(tmp_path: Path, version: str, files: list[str]) -> None:
     services = Services()
     outcome = start(tmp_path, services, version=version)
-    assert targets(outcome) == [*files, "kubelet.service"]
+    assert targets(outcome) == [*files, "manifests", "kubelet.service"]
     assert [(restart.name, restart.reload_units) for restart in services.restarts] == [("kubelet", True)]
+    assert (tmp_path / "etc/kubernetes/manifests").stat().st_mode & 0o777 == 0o700
     assert {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / DIRECTORY).iterdir()} == dict.fromkeys(files, 0o644)
     assert (tmp_path / DIRECTORY).stat().st_mode & 0o777 == 0o700
     assert outcome.plan.facts["kubelet_restart"] == "it is not running"
@@ -193,6 +194,36 @@ def test_without_a_kubelet_there_is_one_error_and_nothing_written(tmp_path: Path
     with pytest.raises(Unusable, match=r"kubelet\.service: this host has no such unit, or it is masked\. Install the kubelet"):
         start(tmp_path, Services(known=False))
     assert snapshot(tmp_path) == {}
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o755])
+def test_a_directory_of_static_pods_that_is_there_is_left_alone(tmp_path: Path, mode: int) -> None:
+    (tmp_path / "etc/kubernetes/manifests").mkdir(parents=True)
+    (tmp_path / "etc/kubernetes/manifests").chmod(mode)
+    assert "manifests" not in targets(start(tmp_path, Services()))
+    assert (tmp_path / "etc/kubernetes/manifests").stat().st_mode & 0o777 == mode
+
+
+def test_the_directory_of_static_pods_is_there_before_the_kubelet_looks_for_it(tmp_path: Path) -> None:
+    outcome = start(tmp_path, Services())
+    assert [change.target for change in outcome.plan.changes][-2:] == ["/etc/kubernetes/manifests", "kubelet.service"]
+
+
+@pytest.mark.parametrize(
+    ("kubelet", "arguments", "url"),
+    [
+        ({}, [], "http://127.0.0.1:10248/healthz"),
+        ({"healthzPort": 12345, "healthzBindAddress": "::1"}, [], "http://[::1]:12345/healthz"),
+        ({"healthzPort": 0}, [], ""),
+        ({"healthzPort": 0}, [{"name": "healthz-port", "value": "777"}], "http://127.0.0.1:777/healthz"),
+        ({}, [{"name": "healthz-port", "value": "0"}], ""),
+        ({}, [{"name": "healthz-bind-address", "value": "192.0.2.10"}], "http://192.0.2.10:10248/healthz"),
+    ],
+)
+def test_where_a_started_kubelet_is_asked(tmp_path: Path, kubelet: Any, arguments: Any, url: str) -> None:
+    services = Services()
+    start(tmp_path, services, kubelet=kubelet, init={"nodeRegistration": {"kubeletExtraArgs": arguments}})
+    assert [restart.health_url for restart in services.restarts] == [url]
 
 
 def test_systemd_resolved_decides_the_resolver(tmp_path: Path) -> None:

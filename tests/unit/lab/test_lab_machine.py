@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from lab import preconditions
 from lab.debian import Source, codename, main_archive, parse_deb822, parse_one_line
 from lab.docker_archive import Image, write
 from lab.errors import LabError
@@ -154,3 +155,16 @@ def test_nodes_share_image_content_but_not_databases(tmp_path: Path) -> None:
     assert (node / "blobs/layer").samefile(template / "blobs/layer")
     (node / "bolt/meta.db").write_text("changed by a node")
     assert (template / "bolt/meta.db").read_text() == "as built"
+
+
+@pytest.mark.parametrize(("allowed", "after"), [("128\n", "1024\n"), ("8192\n", "8192\n")])
+def test_the_kernel_lets_all_nodes_watch_files(tmp_path: Path, allowed: str, after: str) -> None:
+    setting = tmp_path / "max_user_instances"
+    setting.write_text(allowed)
+    preconditions.allow_watching(setting)
+    assert setting.read_text() == after
+
+
+def test_a_limit_that_cannot_be_raised_is_told(tmp_path: Path) -> None:
+    with pytest.raises(LabError, match="too few inotify instances"):
+        preconditions.allow_watching(tmp_path / "nowhere" / "max_user_instances")

@@ -15,7 +15,7 @@ import pytest
 from unit.world import Host, changes, issue_by_hand, run, snapshot
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._pki.certs import CertsPhase
-from ansible_collections.kubephase.cluster.plugins.module_utils._plan import ManyUnusable
+from ansible_collections.kubephase.cluster.plugins.module_utils._plan import ManyUnusable, Unusable
 
 PKI = "etc/kubernetes/pki"
 ALL = [
@@ -277,3 +277,21 @@ def test_the_host_is_named_in_the_certificates(tmp_path: Path) -> None:
     fact = facts(outcome)["apiserver"]
     assert "node-7" in fact["dns_names"]
     assert fact["ip_addresses"] == ["10.96.0.1", "192.0.2.70"]
+
+
+def test_who_joins_makes_leaves_and_never_what_is_shared(tmp_path: Path) -> None:
+    shared = {"ca", "front-proxy-ca", "etcd/ca", "sa"}
+    foreseen = certs(tmp_path, check=True, cluster={"kubernetesVersion": "v1.37.1"}, becomes="control_plane")
+    with pytest.raises(Unusable, match=r"pki/ca\.crt: it does not exist\. All control planes share it"):
+        certs(tmp_path, cluster={"kubernetesVersion": "v1.37.1"}, becomes="control_plane")
+    assert snapshot(tmp_path) == {}
+    certs(tmp_path, names=sorted(shared))
+    made = certs(tmp_path, cluster={"kubernetesVersion": "v1.37.1"}, becomes="control_plane")
+    assert {name for name, fact in facts(made).items() if fact["done"] == "issued"} == set(ALL) - shared
+    assert [change.target for change in foreseen.plan.real_changes] == [change.target for change in made.plan.real_changes]
+
+
+def test_keys_that_are_made_ahead_go_each_to_its_own_file(tmp_path: Path) -> None:
+    certs(tmp_path)
+    keys = [path.read_bytes() for path in (tmp_path / PKI).rglob("*.key")]
+    assert len(keys) == len(set(keys)) == len(ALL)

@@ -38,8 +38,8 @@ def setting(path: str, value: str | None) -> dict[str, Any]:
 @pytest.mark.parametrize("version", [f"v1.{minor}.{patch}" for minor in range(22, 38) for patch in (0, 20)])
 @pytest.mark.parametrize("mode", ["init", "join", "join_control_plane"])
 def test_a_healthy_host_passes_in_every_release_and_mode(version: str, mode: str) -> None:
-    docs = documents(version)
-    checks, plan = judged(docs, observed(docs), mode=mode)
+    docs = documents(version, cluster={"controlPlaneEndpoint": "api.test"})
+    checks, plan = judged(docs, observed(docs), mode=mode, certificate_key_given=True)
     assert {name: check for name, check in checks.items() if check["outcome"] != "passed"} == {}
     assert plan is not None
     assert (plan.changes, plan.warnings) == ((), ())
@@ -217,7 +217,9 @@ def test_certificates_of_an_external_etcd() -> None:
     docs = documents(cluster=EXTERNAL)
     checks, _plan = judged(docs, observed(docs, files={"/e/ca": "unread"}))
     assert checks["ExternalEtcdClientCertificates"]["found"] == "/e/crt does not exist; /e/key does not exist"
-    assert outcomes(docs, observed(docs, files={}), mode="join_control_plane")["ExternalEtcdClientCertificates"] == "warned"
+    joining = {"mode": "join_control_plane", "ignore_errors": ["all"]}
+    assert judged(docs, observed(docs), **joining)[0]["ExternalEtcdClientCertificates"]["outcome"] == "ignored"
+    assert judged(docs, observed(docs), **joining, certificate_key_given=True)[0]["ExternalEtcdClientCertificates"]["outcome"] == "passed"
 
 
 @pytest.mark.parametrize(

@@ -192,17 +192,36 @@ def kubeconfig(path: str, authority: str) -> Any:
     )
 
 
-@pytest.mark.parametrize(
-    ("trusted", "there", "outcome"), [(AUTHORITY, AUTHORITY, "owned"), ("another\n", AUTHORITY, "failed"), (AUTHORITY, None, "failed")]
-)
-def test_files_of_a_joined_worker(trusted: str, there: str | None, outcome: str) -> None:
-    docs = documents(join={})
-    files = {path: kubeconfig(path, trusted) for path in ("/etc/kubernetes/kubelet.conf", "/etc/kubernetes/bootstrap-kubelet.conf")}
-    if there is not None:
-        files[f"{PKI}/ca.crt"] = file(f"{PKI}/ca.crt", there)
-    found = outcomes(docs, observed(docs, files=files), mode="join")
-    names = ["kubelet.conf", "bootstrap-kubelet.conf", *(["pki-ca.crt"] if there else [])]
-    assert found == {f"FileAvailable--etc-kubernetes-{name}": outcome for name in names}
+KUBELET_CONF, BOOTSTRAP_CONF, CA_CRT = "/etc/kubernetes/kubelet.conf", "/etc/kubernetes/bootstrap-kubelet.conf", f"{PKI}/ca.crt"
+STRANGE = AUTHORITY.replace("MIIB", "MIIC")
+OWN = (KUBELET_CONF, AUTHORITY), (BOOTSTRAP_CONF, AUTHORITY), (CA_CRT, AUTHORITY)
+# The CA that each file is of or trusts, and those that are in the way; all others are this cluster's own.
+WORKERS: list[tuple[dict[str, str], set[str]]] = [
+    (dict(OWN), set()),
+    # Once discovery has found the cluster, and after that.
+    ({BOOTSTRAP_CONF: AUTHORITY}, set()),
+    ({BOOTSTRAP_CONF: AUTHORITY, CA_CRT: AUTHORITY}, set()),
+    ({KUBELET_CONF: AUTHORITY, CA_CRT: AUTHORITY}, set()),
+    ({KUBELET_CONF: AUTHORITY + STRANGE, CA_CRT: STRANGE}, set()),
+    ({KUBELET_CONF: STRANGE, CA_CRT: AUTHORITY + STRANGE}, set()),
+    ({KUBELET_CONF: STRANGE, BOOTSTRAP_CONF: STRANGE, CA_CRT: AUTHORITY}, {KUBELET_CONF, BOOTSTRAP_CONF, CA_CRT}),
+    ({BOOTSTRAP_CONF: STRANGE, CA_CRT: AUTHORITY}, {BOOTSTRAP_CONF, CA_CRT}),
+    ({CA_CRT: AUTHORITY}, {CA_CRT}),
+    ({KUBELET_CONF: AUTHORITY}, {KUBELET_CONF}),
+    ({KUBELET_CONF: "", CA_CRT: AUTHORITY}, {KUBELET_CONF, CA_CRT}),
+]
+
+
+def belongings(found: dict[str, str]) -> dict[str, Any]:
+    return {path: file(path, text) if path == CA_CRT else kubeconfig(path, text) for path, text in found.items()}
+
+
+@pytest.mark.parametrize("version", ["v1.22.17", "v1.28.15", "v1.37.1"])
+@pytest.mark.parametrize(("found", "strange"), WORKERS)
+def test_files_of_a_worker(version: str, found: dict[str, str], strange: set[str]) -> None:
+    docs = documents(version, join={})
+    seen = outcomes(docs, observed(docs, files=belongings(found)), mode="join")
+    assert seen == {f"FileAvailable-{path.replace('/', '-')}": "failed" if path in strange else "owned" for path in found}
 
 
 def test_a_file_of_a_worker_that_is_no_kubeconfig() -> None:
