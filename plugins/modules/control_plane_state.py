@@ -64,6 +64,7 @@ endpoint_answers:
 
 from typing import Any
 
+from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.bootstrap import NodeApi
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.files import Files
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.health import HealthChecks
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.host import Host
@@ -75,7 +76,7 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._runner.module i
 def make(root: str = "") -> tuple[Any, World]:
     """Give the look and the adapters that it works through."""
     files = Files(root)
-    return HostState(), World(files=files, health=HealthChecks(files), host=Host())
+    return HostState(), World(files=files, health=HealthChecks(files), host=Host(), node_api=NodeApi(files))
 
 
 def main() -> None:

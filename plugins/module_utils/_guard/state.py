@@ -43,7 +43,7 @@ class HostState:
 
     def read(self, docs: Documents, world: Any, options: Mapping[str, Any]) -> Observed:
         """Look for files; on a control plane ask both addresses once, without credentials."""
-        virgin, joined = virgin_host(world), _joined(docs, world.files)
+        virgin, joined = virgin_host(world), _joined(docs, world)
         if docs.becomes == WORKER:
             return Observed(virgin and not world.files.exists(_KUBELET), joined)
         asked = (HealthCheck("local", local_url(docs) + _PATH, 0), HealthCheck("endpoint", control_plane_url(docs) + _PATH, 0))
@@ -66,8 +66,9 @@ class HostState:
         return Plan(facts=facts)
 
 
-def _joined(docs: Documents, files: Any) -> bool:
-    wanted = [_KUBELET]
-    if docs.becomes == CONTROL_PLANE:
-        wanted += [_ADMIN] if docs.external_etcd else [_ADMIN, _ETCD]
-    return all(files.exists(path) for path in wanted) and not files.exists(_UNFINISHED)
+def _joined(docs: Documents, world: Any) -> bool:
+    # The kubelet writes its kubeconfig before it has the certificate that this points at.
+    if not world.node_api.admitted() or world.files.exists(_UNFINISHED):
+        return False
+    wanted = [] if docs.becomes != CONTROL_PLANE else [_ADMIN] if docs.external_etcd else [_ADMIN, _ETCD]
+    return all(world.files.exists(path) for path in wanted)

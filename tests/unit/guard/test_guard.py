@@ -6,12 +6,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from unit.world import Host, run
 
+from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.bootstrap import NodeApi
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.files import Files
 from ansible_collections.kubephase.cluster.plugins.module_utils._guard.immutable import GuardPhase
 from ansible_collections.kubephase.cluster.plugins.module_utils._guard.state import HostState
@@ -142,6 +144,54 @@ def test_what_a_host_is_to_the_cluster(tmp_path: Path, virgin: bool, answers: di
     if not virgin:
         (tmp_path / "etc/kubernetes").mkdir(parents=True)
         (tmp_path / "etc/kubernetes/admin.conf").touch()
-    world = World(files=Files(str(tmp_path)), health=Answers(**answers), host=Host())
+    files = Files(str(tmp_path))
+    world = World(files=files, health=Answers(**answers), host=Host(), node_api=NodeApi(files))
     facts = execute(HostState(), world, {}, {}).facts
     assert (facts["state"], facts["endpoint_answers"]) == (state, endpoint)
+
+
+KUBELET = "kubelet.conf"
+CONTROL_PLANE_FILES = ["admin.conf", "manifests/etcd.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("becomes", "there", "certificate", "state", "joined"),
+    [
+        ("worker", [], False, "virgin", False),
+        ("worker", ["bootstrap-kubelet.conf"], False, "virgin", False),
+        ("worker", [KUBELET, "bootstrap-kubelet.conf"], True, "joining", False),
+        ("worker", [KUBELET], False, "joining", False),
+        ("worker", [KUBELET], True, "joined", True),
+        ("control_plane", [], False, "virgin", False),
+        ("control_plane", [KUBELET], True, "virgin", False),
+        ("control_plane", [KUBELET, "admin.conf"], True, "stopped", False),
+        ("control_plane", [KUBELET, *CONTROL_PLANE_FILES, "bootstrap-kubelet.conf"], True, "stopped", False),
+        ("control_plane", [KUBELET, *CONTROL_PLANE_FILES], False, "stopped", False),
+        ("control_plane", [KUBELET, *CONTROL_PLANE_FILES], True, "stopped", True),
+    ],
+)
+def test_who_has_joined(tmp_path: Path, becomes: str, there: list[str], certificate: bool, state: str, joined: bool) -> None:
+    directory, pem = tmp_path / "etc/kubernetes", tmp_path / "var/lib/kubelet/pki/kubelet-client-current.pem"
+    for path in there:
+        (directory / path).parent.mkdir(parents=True, exist_ok=True)
+        (directory / path).write_text(kubeconfig() if path == KUBELET else "")
+    if certificate:
+        pem.parent.mkdir(parents=True)
+        pem.write_text("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n")
+    files = Files(str(tmp_path))
+    world = World(files=files, health=Answers(local=REFUSED, endpoint=REFUSED), host=Host(), node_api=NodeApi(files))
+    facts = execute(HostState(), world, {"ClusterConfiguration": {"kubernetesVersion": "v1.37.1"}}, {"becomes": becomes}).facts
+    assert (facts["state"], facts["joined"]) == (state, joined)
+
+
+def kubeconfig() -> str:
+    """A kubelet.conf that points at the certificate which the kubelet rotates."""
+    pem = "/var/lib/kubelet/pki/kubelet-client-current.pem"
+    return json.dumps(
+        {
+            "current-context": "x",
+            "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+            "clusters": [{"name": "c", "cluster": {"server": "https://192.0.2.1:6443", "certificate-authority-data": "Q0E="}}],
+            "users": [{"name": "u", "user": {"client-certificate": pem, "client-key": pem}}],
+        }
+    )
