@@ -72,6 +72,10 @@ class Api:
         path = self._path(key)
         return path is not None and self._send("GET", path, alone=True).status == 403
 
+    def rejected(self) -> bool:
+        """Say whether the server does not know the user of this kubeconfig, such as one whose token has expired."""
+        return self._send("GET", "/version", alone=True).status == 401
+
     def list(
         self, api_version: str, kind: str, namespace: str = "", label_selector: str = "", field_selector: str = ""
     ) -> tuple[Manifest, ...]:

@@ -20,6 +20,7 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._plan.files impo
     RemoveFile,
     RequireFile,
     SetMode,
+    SwitchLink,
     WriteFile,
 )
 
@@ -48,7 +49,7 @@ def explained(path: str, error: OSError) -> Unusable:
 class Files:
     """The file system below a root; an empty root is the host itself."""
 
-    applies = (WriteFile, SetMode, RemoveFile, MakeDirectory, RequireFile)
+    applies = (WriteFile, SetMode, RemoveFile, MakeDirectory, RequireFile, SwitchLink)
 
     def __init__(self, root: str = "") -> None:
         self._root = root.rstrip("/")
@@ -70,6 +71,10 @@ class Files:
     def exists(self, path: str) -> bool:
         """Say whether there is anything at a path, a directory included."""
         return os.path.exists(self._real(path))
+
+    def is_link(self, path: str) -> bool:
+        """Say whether a symbolic link is at a path, wherever it leads."""
+        return os.path.islink(self._real(path))
 
     def directory_mode(self, path: str) -> int | None:
         """Return the mode of a directory, or None when there is none."""
@@ -102,6 +107,8 @@ class Files:
                 _make_directories(os.path.dirname(self._real(action.path)), 0o755)
                 _make_directories(self._real(action.path), action.mode)
                 os.chmod(self._real(action.path), action.mode)
+        elif isinstance(action, SwitchLink):
+            self._switch(action)
         elif isinstance(action, RequireFile) and not self.exists(action.path):
             raise Unusable(action.path, "it does not exist", action.fix)
 
@@ -125,6 +132,15 @@ class Files:
             for temporary, _destination, _file in staged:
                 with suppress(OSError):
                     os.unlink(temporary)
+
+    def _switch(self, action: SwitchLink) -> None:
+        path, by = self._real(action.path), self._real(action.by)
+        with _explaining(action.path):
+            with suppress(FileNotFoundError):
+                os.unlink(by)
+            os.symlink(self._real(action.target), by)
+            os.replace(by, path)
+            _sync_directory(os.path.dirname(path))
 
     def _stage(self, destination: str, file: WriteFile) -> str:
         directory = os.path.dirname(destination)

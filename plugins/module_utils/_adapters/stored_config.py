@@ -35,7 +35,11 @@ def stored_documents(files: Any, kubelet_config_map: Callable[[str], str]) -> di
     if not present:
         return {}
     # A kubelet writes its kubeconfig before it has the certificate that it names.
-    api = Api(files, next((path for path in present if usable(files, path)), present[0]))
+    credentials = next((path for path in present if usable(files, path)), present[0])
+    api = Api(files, credentials)
+    if credentials == BOOTSTRAP and api.rejected():
+        # Left by a join that did not come to its end, and its token is no more: discovery writes the file anew.
+        return {}
     cluster = _document(api, _CLUSTER, "ClusterConfiguration")
     name = kubelet_config_map(str(cluster.get("kubernetesVersion") or ""))
     kubelet = _document(api, ObjectKey("v1", "ConfigMap", _NAMESPACE, name), "kubelet")

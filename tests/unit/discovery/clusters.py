@@ -131,6 +131,7 @@ class Server:
                 self._send(connection, *self._behaviour(len(self.requests), target))
                 if self.polite and isinstance(connection, ssl.SSLSocket):
                     connection.unwrap()
+                socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
     @staticmethod
     def _send(connection: socket.socket, status: int, headers: Mapping[str, str], body: bytes) -> None:

@@ -37,11 +37,15 @@ class Cluster:
 
     def __init__(self, maps: Mapping[str, Mapping[str, str]]) -> None:
         self._maps = maps
+        self.stranger = False
         self.asked_with: list[str] = []
 
     def __call__(self, files: Any, kubeconfig: str) -> Cluster:
         self.asked_with.append(kubeconfig.rpartition("/")[2])
         return self
+
+    def rejected(self) -> bool:
+        return self.stranger
 
     def get(self, key: ObjectKey) -> dict[str, Any] | None:
         return {"data": self._maps[key.name]} if key.name in self._maps else None
@@ -95,6 +99,12 @@ def test_a_host_without_a_way_to_the_cluster_goes_by_its_kubelet(tmp_path: Path,
     docs = settle({}, host(tmp_path), {"becomes": "worker"})
     assert docs.cluster.kubernetes_version == "v" + Host().kubelet_version().lstrip("v")
     assert cluster.asked_with == []
+
+
+def test_bootstrap_credentials_that_are_no_more_lead_nowhere(tmp_path: Path, cluster: Cluster) -> None:
+    cluster.stranger = True
+    docs = settle({}, host(tmp_path, "bootstrap-kubelet.conf"), {"becomes": "worker"})
+    assert docs.cluster.kubernetes_version == "v" + Host().kubelet_version().lstrip("v")
 
 
 def test_the_first_control_plane_asks_nobody(tmp_path: Path, cluster: Cluster) -> None:
