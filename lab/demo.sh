@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The demo: a real node, init on it, run twice, a workload that answers.
+# The demo: five real nodes, the whole site on them, run twice, a workload that answers across nodes.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
@@ -9,32 +9,39 @@ say() { printf '\n\033[1m== %s\033[0m\n' "$*"; }
 on_node() { python3 -m lab ssh cp1 "$@"; }
 kubectl() { on_node kubectl --kubeconfig /etc/kubernetes/admin.conf "$@"; }
 
-say "A lab node (the first time this builds Kubernetes from source: about 25 minutes on two cores)"
-inventory=$(python3 -m lab up --control-planes 1 --workers 0)
+say "Five lab nodes (the first time this builds Kubernetes from source: about 25 minutes on two cores)"
+inventory=$(python3 -m lab up --control-planes 3 --workers 2)
 manifests=$(dirname "$inventory")/manifests
-init=(ansible-playbook kubephase.cluster.init -i "$inventory"
+site=(ansible-playbook kubephase.cluster.site -i "$inventory"
   -e "kubephase_config_file=$manifests/kubeadm.yaml" -e "kubephase_addon_manifest=$manifests/flannel.yaml")
 
 say "What would change: --check --diff"
-"${init[@]}" --check --diff | grep -E '^(\+\+\+|TASK|.*: ok=)' || true
+"${site[@]}" --check --diff | grep -E '^(\+\+\+|TASK|.*: ok=)' || true
 
 say "The real run"
-"${init[@]}"
+"${site[@]}"
 
 say "Run again: nothing changes"
-"${init[@]}" | tee /dev/stderr | grep -q 'changed=0 '
+again=$("${site[@]}" | tee /dev/stderr)
+[ "$(grep -c 'changed=0 ' <<<"$again")" = 5 ]
 
-say "A workload, reached through its Service by name"
+say "A workload on every node, reached through its Service by name"
 kubectl wait --for=condition=Ready node --all --timeout=180s
 kubectl apply -f - <"$manifests/workload.yaml"
 kubectl rollout status daemonset/agnhost --timeout=120s
 kubectl -n kube-system rollout status deployment/coredns --timeout=180s
-kubectl exec daemonset/agnhost -- /agnhost connect agnhost.default.svc.cluster.local:80 --timeout 10s
-echo "agnhost.default.svc.cluster.local answers"
-kubectl get nodes,pods -A -o wide
+kubectl get nodes -o wide
+for node in cp1 w1 w2; do
+  pod=$(kubectl get pods -l app=agnhost --field-selector "spec.nodeName=$KUBEPHASE_INSTANCE-$node" -o name)
+  for other in $(kubectl get pods -l app=agnhost -o "jsonpath='{.items[*].status.podIP}'"); do
+    kubectl exec "$pod" -- /agnhost connect "$other:8080" --timeout 10s
+  done
+  kubectl exec "$pod" -- /agnhost connect agnhost.default.svc.cluster.local:80 --timeout 10s
+  echo "from $node: agnhost.default.svc.cluster.local answers, and so does its pod on every node"
+done
 
 say "What kubeadm says of it"
 on_node kubeadm certs check-expiration 2>/dev/null
 
-say "Done. The node stays up: python3 -m lab ssh --instance $KUBEPHASE_INSTANCE cp1"
-echo "Remove it with: python3 -m lab down --instance $KUBEPHASE_INSTANCE"
+say "Done. The nodes stay up: python3 -m lab ssh --instance $KUBEPHASE_INSTANCE cp1"
+echo "Remove them with: python3 -m lab down --instance $KUBEPHASE_INSTANCE"

@@ -93,7 +93,7 @@ class Transport:
         except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError) as error:
             self._connection.close()
             if not idle:
-                raise NoAnswer(_told(error)) from None
+                raise NoAnswer(told(error)) from None
             # A connection that was left open may have been closed by the server meanwhile; that says nothing about it.
         except ssl.SSLCertVerificationError as error:
             self._connection.close()
@@ -104,12 +104,12 @@ class Transport:
             ) from None
         except (OSError, http.client.HTTPException) as error:
             self._connection.close()
-            raise NoAnswer(_told(error)) from None
+            raise NoAnswer(told(error)) from None
         try:
             return self._exchange(method, target, payload, headers)
         except (OSError, http.client.HTTPException) as error:
             self._connection.close()
-            raise NoAnswer(_told(error)) from None
+            raise NoAnswer(told(error)) from None
 
     def _exchange(self, method: str, target: str, payload: bytes | None, headers: Mapping[str, str]) -> Reply:
         self._connection.request(method, target, body=payload, headers=dict(headers))
@@ -122,7 +122,8 @@ class Transport:
         return Reply(response.status, body if isinstance(body, dict) else {})
 
 
-def _told(error: Exception) -> str:
+def told(error: Exception) -> str:
+    """Say in a few words why a server could not be talked to."""
     if isinstance(error, ConnectionRefusedError):
         return "connection refused"
     if isinstance(error, (TimeoutError, socket.timeout)):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import socket
 import ssl
 import time
 from collections.abc import Mapping, Sequence
@@ -17,6 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.api_transport import load_pair
+from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.api_transport import told as why
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Action, Unusable
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.etcd import (
     EtcdAccess,
@@ -196,7 +196,7 @@ class Etcd:
         except ssl.SSLCertVerificationError as error:
             raise EtcdRefusal(UNREACHABLE, f"its certificate does not fit: {error.verify_message}") from None
         except (OSError, http.client.HTTPException) as error:
-            raise EtcdRefusal(UNSURE if sent else UNREACHABLE, _told(error)) from None
+            raise EtcdRefusal(UNSURE if sent else UNREACHABLE, why(error)) from None
         finally:
             connection.close()
 
@@ -236,18 +236,6 @@ def _judged(status: int, content: bytes) -> Mapping[str, Any]:
         raise EtcdRefusal(NOT_HERE, found)
     kind = next((kind for sign, kind in _SAID if sign in said.lower()), REFUSED)
     raise EtcdRefusal(kind, said)
-
-
-def _told(error: Exception) -> str:
-    if isinstance(error, ConnectionRefusedError):
-        return "connection refused"
-    if isinstance(error, (TimeoutError, socket.timeout)):
-        return "no answer in time"
-    if isinstance(error, (ConnectionResetError, BrokenPipeError, http.client.RemoteDisconnected)):
-        return "the connection was closed"
-    if isinstance(error, ssl.SSLError):
-        return f"TLS failed ({error.reason})"
-    return str(getattr(error, "strerror", "") or type(error).__name__)
 
 
 def _members(answer: Mapping[str, Any]) -> tuple[EtcdMember, ...]:

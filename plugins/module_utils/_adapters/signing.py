@@ -59,14 +59,14 @@ class SigningApi(Api):
     def apply(self, action: Action) -> Mapping[str, Any] | None:  # type: ignore[override]
         """Carry out one of the actions of ``applies``."""
         if isinstance(action, DecideRequest):
-            self._decide(action)
+            self.decide(action)
         elif isinstance(action, RefuseClaims):
             raise ManyUnusable(action.claims, action.facts)
         elif isinstance(action, ServeNodes):
             return self._serve(action)
         return None
 
-    def _decide(self, action: DecideRequest) -> bool:
+    def decide(self, action: DecideRequest) -> bool:
         """Write the decision onto what was judged; False when it is gone, or somebody else was faster."""
         request = action.request
         key = ObjectKey(API_VERSION, KIND, "", request["metadata"]["name"])
@@ -101,7 +101,7 @@ class SigningApi(Api):
             begun = time.monotonic()
             for request in self.requests(action.signer, action.opened):
                 decision = action.decide(request)
-                done = decision.action is None or self._decide(decision.action)
+                done = decision.action is None or self.decide(decision.action)
                 if done and str(decision.fact["name"]) not in told:
                     told.add(str(decision.fact["name"]))
                     facts[decision.outcome].append(decision.fact)
