@@ -92,6 +92,11 @@ discovery_given:
   returned: success
   type: bool
   sample: false
+certificates_missing:
+  description: Whether files that control planes share are missing on a control plane that joins.
+  returned: success
+  type: bool
+  sample: true
 endpoint_answers:
   description: Whether a server answers at the cluster's endpoint; not asked for a worker.
   returned: success

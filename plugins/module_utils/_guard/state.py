@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ansible_collections.kubephase.cluster.plugins.module_utils._certs_upload.shared import needed
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import CONTROL_PLANE, WORKER, Documents
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.endpoints import control_plane_url, local_url
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.kinds import Discovery
@@ -34,6 +35,8 @@ class Observed:
     joined: bool
     local: bool = False
     endpoint: bool = False
+    # Whether files are missing that control planes share.
+    incomplete: bool = False
 
 
 class HostState:
@@ -48,7 +51,8 @@ class HostState:
             return Observed(virgin and not world.files.exists(_KUBELET), joined)
         asked = (HealthCheck("local", local_url(docs) + _PATH, 0), HealthCheck("endpoint", control_plane_url(docs) + _PATH, 0))
         answers = {health.name: health.healthy or _STATUS in health.found for health in world.health.look(asked)}
-        return Observed(virgin, joined, answers["local"], answers["endpoint"])
+        incomplete = docs.joining and not all(world.files.exists(path) for path in needed(docs).values())
+        return Observed(virgin, joined, answers["local"], answers["endpoint"], incomplete)
 
     def plan(self, docs: Documents, seen: Observed, options: Mapping[str, Any]) -> Plan:
         """Name the state."""
@@ -60,6 +64,7 @@ class HostState:
             "state": state,
             "joined": seen.joined,
             "discovery_given": discovery.bootstrap_token is not None or discovery.file is not None,
+            "certificates_missing": seen.incomplete,
             "endpoint": control_plane_url(docs),
             "endpoint_answers": seen.endpoint,
         }

@@ -182,6 +182,7 @@ def test_who_has_joined(tmp_path: Path, becomes: str, there: list[str], certific
     world = World(files=files, health=Answers(local=REFUSED, endpoint=REFUSED), host=Host(), node_api=NodeApi(files))
     facts = execute(HostState(), world, {"ClusterConfiguration": {"kubernetesVersion": "v1.37.1"}}, {"becomes": becomes}).facts
     assert (facts["state"], facts["joined"]) == (state, joined)
+    assert facts["certificates_missing"] is (becomes == "control_plane")
 
 
 def kubeconfig() -> str:
