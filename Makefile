@@ -15,7 +15,7 @@ export PYTHONPATH := $(CURDIR)/.ansible/collections
 export LC_ALL := C.UTF-8
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 
-.PHONY: help setup demo test test-all lint sanity unit parity parity-all molecule live bench build lab-up lab-down lab-selftest clean
+.PHONY: help setup demo test test-all lint sanity unit parity parity-all molecule live live-all bench build lab-up lab-down lab-selftest clean
 
 help: ## Show the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -29,14 +29,14 @@ $(VENV)/.complete:
 $(LINK):
 	@mkdir -p $(dir $(LINK)) && ln -sfn "$(CURDIR)" $(LINK)
 
-demo: setup ## Bring up a lab node, run the playbooks that exist on it and show the result
+demo: setup ## Bring up five lab nodes, run the site playbook on them and show the result
 	@bash lab/demo.sh
 
-test: lint unit sanity parity molecule ## Run every suite; what .ci/run calls
+test: lint unit sanity parity molecule live ## Run every suite; what .ci/run calls
 	@echo "make test: all suites passed"
 
-test-all: test parity-all live lab-selftest ## Also what takes longer: every minor's parity, the live suite, the lab's own test
-	@bash extensions/molecule/run.sh rich
+test-all: lint unit sanity parity-all molecule live-all lab-selftest ## Every suite with what takes longer: all minors, all kills, 1.28 live
+	@bash extensions/molecule/run.sh default@1.28.15
 	@echo "make test-all: all suites passed"
 
 lint: setup ## ruff, mypy --strict, ansible-lint, changelog
@@ -61,8 +61,11 @@ parity-all: setup ## Compare with real kubeadm of every minor from 1.22 to 1.37
 molecule: setup ## Scenarios on real nodes
 	@bash extensions/molecule/run.sh
 
-live: setup ## Deviations, kills, reconfiguration, secrets on a real node (about 10 minutes)
+live: setup ## Deviations, kills, faults, reconfiguration, secrets, interoperability on real nodes
 	pytest -q tests/live
+
+live-all: setup ## The same with every kill and fault
+	pytest -q tests/live --all-kills
 
 bench: setup ## Measure against kubeadm on one node; prints ratios, never fails on a figure
 	@bash tests/bench/run.sh

@@ -17,6 +17,7 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Act
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.files import (
     FileState,
     MakeDirectory,
+    RemoveDirectory,
     RemoveFile,
     RequireFile,
     SetMode,
@@ -49,7 +50,7 @@ def explained(path: str, error: OSError) -> Unusable:
 class Files:
     """The file system below a root; an empty root is the host itself."""
 
-    applies = (WriteFile, SetMode, RemoveFile, MakeDirectory, RequireFile, SwitchLink)
+    applies = (WriteFile, SetMode, RemoveFile, MakeDirectory, RemoveDirectory, RequireFile, SwitchLink)
 
     def __init__(self, root: str = "") -> None:
         self._root = root.rstrip("/")
@@ -107,6 +108,9 @@ class Files:
                 _make_directories(os.path.dirname(self._real(action.path)), 0o755)
                 _make_directories(self._real(action.path), action.mode)
                 os.chmod(self._real(action.path), action.mode)
+        elif isinstance(action, RemoveDirectory):
+            with suppress(OSError):
+                os.rmdir(self._real(action.path))
         elif isinstance(action, SwitchLink):
             self._switch(action)
         elif isinstance(action, RequireFile) and not self.exists(action.path):

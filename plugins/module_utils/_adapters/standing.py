@@ -25,7 +25,7 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._plan.standing i
 
 _LEASE = "coordination.k8s.io/v1"
 _BOOT = "/proc/sys/kernel/random/boot_id"
-_ERROR = 3
+_ERROR, _NOTICE = 3, 5
 
 
 class ApproverTokens(Api):
@@ -45,6 +45,10 @@ class ApproverTokens(Api):
         body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": seconds}}
         found = self._body(self._send("POST", path, body=body), f"token of {namespace}/{account}", "made")
         return str(found["status"]["token"])
+
+    def held(self, path: str) -> tuple[Way, str] | None:
+        """Read the token that was written to a kubeconfig before."""
+        return token_in(self._files, path)
 
     def way(self) -> Way | None:
         """Tell where the kubeconfig leads; None while there is none."""
@@ -107,13 +111,21 @@ class StandingApprover:
         except (Unusable, ManyUnusable) as problem:
             self._tell(_ERROR, str(problem))
             memory, status = _counted(memory, "errors"), 1
+        try:
+            self._leave(memory, settings, active, pending)
+        except Unusable as problem:
+            self._tell(_ERROR, str(problem))
+            status = 1
+        return status
+
+    def _leave(self, memory: Any, settings: Any, active: bool, pending: int) -> None:
+        """Write what the next run takes up, and the figures."""
         self._files.write([WriteFile(self._paths["memory"], self._rules.remembered(memory), 0o600)])
         if settings is not None and settings.figures:
             found = token_in(self._files, self._paths["kubeconfig"])
             ends = self._rules.lifetime(found[1])[1] if found else 0.0
             text = self._rules.figures(memory, active, pending, ends, time.time())
             self._files.write([WriteFile(settings.figures, text.encode(), 0o644)])
-        return status
 
     def _renew(self) -> None:
         """Replace a token that is past half of its life by one that it can get for itself."""
@@ -125,7 +137,7 @@ class StandingApprover:
         tokens.apply(
             MintApproverToken(path, self._rules.namespace, self._rules.name, self._rules.token_seconds, found[0], self._rules.kubeconfig)
         )
-        self._tell(6, "the token was renewed")
+        self._tell(_NOTICE, "the token was renewed")
 
     def _take_turn(self, memory: Any) -> Any:
         """Hold the Lease, or leave the work to who holds it; what was seen of it is remembered either way."""

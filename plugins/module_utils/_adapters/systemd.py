@@ -67,7 +67,7 @@ class Systemd:
         """Read the last log lines of a service, those after a time if one is given; none when there is no journal."""
         words = ["--unit", f"{name}.service", "--lines", str(lines), "--since", f"@{int(since)}", "--output", "cat"]
         try:
-            done = _run("journalctl", *words, "--no-pager", "--quiet")
+            done = run_program("journalctl", *words, "--no-pager", "--quiet")
         except Unusable:
             return ()
         return tuple(line for line in done.stdout.splitlines() if line.strip())
@@ -84,7 +84,7 @@ class Systemd:
         self._watch(action.name, begun, action.health_url)
 
     def _must(self, name: str, begun: float, *words: str) -> None:
-        done = _run("systemctl", *words)
+        done = run_program("systemctl", *words)
         if done.returncode:
             said = done.stderr.strip() or f"systemctl {words[0]} ended with {done.returncode}"
             raise self._failed(name, begun, f"it cannot be restarted: {said}")
@@ -112,7 +112,7 @@ class Systemd:
         return Unusable(f"{name}.service", f"{found}; its last log lines:{logs or ' none'}\n", "Mend what they name and run again")
 
     def _show(self, name: str) -> dict[str, str]:
-        done = _run("systemctl", "show", f"{name}.service", "--property", ",".join(_PROPERTIES), "--no-pager")
+        done = run_program("systemctl", "show", f"{name}.service", "--property", ",".join(_PROPERTIES), "--no-pager")
         if done.returncode:
             raise Unusable("systemd", f"it does not answer: {done.stderr.strip()}", "This phase needs a host that was booted with systemd")
         return dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
@@ -140,7 +140,8 @@ def _second(text: str) -> float | None:
         return None
 
 
-def _run(program: str, *words: str) -> subprocess.CompletedProcess[str]:
+def run_program(program: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run one of systemd's own programs to its end."""
     path = shutil.which(program, path=f"{os.environ.get('PATH', '')}:{_PLACES}")
     if path is None:
         raise Unusable(program, "this host has no such program, so it does not run systemd", "This phase needs a host with systemd")

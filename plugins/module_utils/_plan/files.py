@@ -45,6 +45,15 @@ class SetMode(Action):
 
 
 @dataclass(frozen=True)
+class SwitchLink(Action):
+    """Let a symbolic link point at another file, from one moment to the next; ``by`` is the name that the new link has before."""
+
+    path: str
+    target: str
+    by: str
+
+
+@dataclass(frozen=True)
 class RemoveFile(Action):
     """Remove a file; one that is gone already is as good."""
 
@@ -57,6 +66,13 @@ class MakeDirectory(Action):
 
     path: str
     mode: int
+
+
+@dataclass(frozen=True)
+class RemoveDirectory(Action):
+    """Remove a directory in which nothing is left; one that others use stays."""
+
+    path: str
 
 
 @dataclass(frozen=True)

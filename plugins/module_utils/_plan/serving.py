@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Callable
+from datetime import datetime, timedelta
+from typing import Any, Callable, Protocol
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Action, Unusable
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.objects import Manifest
@@ -83,4 +84,50 @@ class ServeNodes(Action):
     decide: Callable[[Manifest], Decision] = field(repr=False, compare=False)
     facts: Mapping[str, Sequence[Mapping[str, Any]]] = field(repr=False)
     claims: tuple[Unusable, ...] = ()
+    poll_seconds: float = 0.3
+
+
+class Fate(Protocol):
+    """How far a request has come."""
+
+    @property
+    def state(self) -> str:
+        """In one word."""
+
+    @property
+    def message(self) -> str:
+        """In a sentence."""
+
+    @property
+    def failure(self) -> bool:
+        """Whether it has to be made anew."""
+
+    @property
+    def certificate(self) -> bytes:
+        """What was signed, or nothing yet."""
+
+
+@dataclass(frozen=True)
+class RequestServing(Action):
+    """Ask the cluster for a serving certificate with the node's own credentials, wait for it, and make it the current one.
+
+    A request that fails is made anew after a pause, as long as the time lasts. Judging requests, the pauses, the names of
+    files and what is told of the result are the domain's.
+    """
+
+    common_name: str
+    organizations: tuple[str, ...]
+    dns_names: tuple[str, ...]
+    ip_addresses: tuple[str, ...]
+    algorithm: str
+    signer: str
+    usages: tuple[str, ...]
+    lifetime_seconds: int | None
+    current: str
+    updated: str
+    seconds: float
+    fate: Callable[[Manifest | None, str, timedelta], Fate] = field(repr=False, compare=False)
+    pause: Callable[[int, float], float] = field(repr=False, compare=False)
+    stored_at: Callable[[datetime], str] = field(repr=False, compare=False)
+    report: Callable[[bytes, datetime, int], Mapping[str, Any]] = field(repr=False, compare=False)
     poll_seconds: float = 0.3

@@ -101,3 +101,9 @@ class KubeletFacts:
 
     # kubelet-finalize: the user is found by its name, or through the current context.
     finalize_finds_user = Steps(("1.22.0", "name"), ("1.30.0", "context"))
+
+    # A kubelet's request for a serving certificate: usages by its key, and an address besides its host name.
+    serving_usages_by_key = Since("1.27.0")
+    serving_needs_address = Since("1.31.0")
+    # A serving certificate that somebody else wrote is read again without a restart.
+    serving_files_reloaded = Since("1.31.0")
