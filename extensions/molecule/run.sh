@@ -9,7 +9,8 @@ export KUBEPHASE_CHECKOUT=$checkout
 # Scenario, control planes, workers.
 table='default 1 0
 rich 1 0
-ha 3 2'
+ha 3 2
+serving 1 2'
 
 if [ $# -eq 0 ]; then mapfile -t every < <(cut -d' ' -f1 <<<"$table") && set -- "${every[@]}"; fi
 for asked in "$@"; do

@@ -13,7 +13,7 @@ from typing import Any
 from ansible.errors import AnsibleActionFail, AnsibleError
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import Documents
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import INIT, Documents
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.problems import InvalidDocuments
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.resolve import resolve
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.secrets import split_secrets
@@ -22,6 +22,15 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._config.sources 
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner.options import KIND_OPTIONS
 from ansible_collections.kubephase.cluster.plugins.plugin_utils.document_stream import read
 from ansible_collections.kubephase.cluster.plugins.plugin_utils.module_options import chosen_of_join, chosen_parts, secret_options
+from ansible_collections.kubephase.cluster.plugins.plugin_utils.serving_certificates import (
+    VARIABLE,
+    checked,
+    known_host,
+    needs_policy,
+    policy,
+    serving_options,
+    settle,
+)
 
 _OWN = "documents"
 _CONTROLLER_OPTIONS = {"config_file", "advertise_interface", *KIND_OPTIONS}
@@ -31,6 +40,7 @@ class ActionModule(ActionBase):
     """Serves the documents module and, through the collection's plugin routing, every phase module."""
 
     TRANSFERS_FILES = False
+    _supports_async = True
     _requires_connection = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -40,6 +50,8 @@ class ActionModule(ActionBase):
         module = self._task.action.rpartition(".")[2]
         try:
             found = canonical(self._sources(variables))
+            mode = checked(self._templar.template(variables.get(VARIABLE)))
+            settle(mode, found.documents, joins=(self._task.args.get("becomes") or INIT) != INIT)
             public, secrets = split_secrets(found.documents)
             settled = resolve(public, secrets=secrets, becomes=self._task.args.get("becomes"), origins=found.origins)
         except InvalidDocuments as problem:
@@ -59,13 +71,20 @@ class ActionModule(ActionBase):
         interface = self._given("advertise_interface", variables)
         options.update({"advertise_interface": interface} if interface else {})
         options.update(secret_options(module, options, secrets.plain()))
+        options.update(serving_options(module, mode, options))
+        options.update({"policy": self._policy(variables)} if needs_policy(module, options) else {})
         return {**result, **self._module(options, variables, settled)}
 
     def _module(self, options: dict[str, Any], variables: dict[str, Any], settled: Documents) -> dict[str, Any]:
         if settled.dry_run:
             self._task.check_mode = True
-        done: dict[str, Any] = self._execute_module(module_args=options, task_vars=variables)
+        done: dict[str, Any] = self._execute_module(module_args=options, task_vars=variables, wrap_async=bool(self._task.async_val))
         return done
+
+    def _policy(self, variables: Mapping[str, Any]) -> dict[str, Any]:
+        groups, known = variables.get("groups") or {}, variables["hostvars"]
+        names = [name for group in ("control_plane", "workers") for name in groups.get(group) or ()]
+        return policy([known_host(name, known[name]) for name in dict.fromkeys(names)])
 
     def _only_phases(self, variables: Mapping[str, Any]) -> list[str]:
         only = self._templar.template(variables.get("kubephase_only_phases")) or []

@@ -45,6 +45,11 @@ endpoint:
   returned: success
   type: str
   sample: https://api.example.test:6443
+healthy:
+  description: Whether its API server answers and says that it is well, or does not talk to strangers; not asked for a worker.
+  returned: success
+  type: bool
+  sample: true
 joined:
   description: Whether a host that joins has done so to the end.
   returned: success

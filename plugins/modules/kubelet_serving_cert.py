@@ -15,12 +15,13 @@ description:
   - By default a kubelet serves with a certificate that nobody signed. This module is for those that serve with one which the
     cluster signed, so that the API server and others can verify it.
   - With O(manager=kubelet) the kubelet asks for it itself, because C(serverTLSBootstrap) is on in KubeletConfiguration. The
-    module changes nothing. It sees that this is so on the host, too, and tells the state of certificate and request.
+    module changes nothing, except that it removes the timer of O(manager=collection). It sees that this is so on the host, too,
+    and tells the state of certificate and request.
   - With O(manager=collection) the module does in the kubelet's place what that would do; it asks with the node's own
     credentials for the addresses in the Node's status, waits for the signature, stores key and certificate as
     C(kubelet-server-<date>.pem) with the link C(kubelet-server-current.pem), and points the kubelet's C(tlsCertFile) and
     C(tlsPrivateKeyFile) at the link. When it is run again it asks for the next one if that is due, between 70 and 90 percent
-    of the lifetime, or if the addresses have changed.
+    of the lifetime, or if the addresses have changed. A systemd timer on the host does so between plays, with the same code.
   - Somebody has to approve the requests, M(kubephase.cluster.serving_csr) for one. With O(manager=collection) that must happen
     while this module waits.
   - Kubelets up to 1.30 read the files only when they start, so they are restarted with each new certificate.
@@ -58,6 +59,11 @@ options:
         as this lasts.
     type: str
     default: 2m
+  interval:
+    description:
+      - How long the timer waits between two runs, with O(manager=collection); at least V(30s).
+    type: str
+    default: 5m
 attributes:
   idempotent:
     support: full
@@ -89,7 +95,7 @@ manager:
   returned: success
   type: str
   sample: kubelet
-started:
+at_work:
   description: Whether there is a manager at work; not without credentials of the node.
   returned: success
   type: bool
@@ -154,6 +160,11 @@ rotation:
       description: Why then.
       type: str
       sample: its life nears the end
+timer:
+  description: Whether a timer of the collection rotates the certificate between plays.
+  returned: success
+  type: bool
+  sample: false
 figures:
   description: The figures that a kubelet gives to Prometheus.
   returned: with O(manager=kubelet) or O(manager=collection)
@@ -178,19 +189,32 @@ from typing import Any
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.clock import Clock
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.files import Files
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.host import Host
+from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.program import Programs
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.serving_request import NodeRequests, ServingRequests
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.systemd import Systemd
+from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.timers import Timers
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner.interpreter import World
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner.module import run
+from ansible_collections.kubephase.cluster.plugins.module_utils._runner.unattended import turn
 from ansible_collections.kubephase.cluster.plugins.module_utils._serving.node import KubeletServingCertPhase
+from ansible_collections.kubephase.cluster.plugins.module_utils._serving.rotation_timer import RotationTimerPhase
 
 
 def make(root: str = "") -> tuple[Any, World]:
     """Give the phase and the adapters that it works through."""
     files = Files(root)
     api = NodeRequests(files)
-    world = World(files=files, node_api=api, serving=ServingRequests(files, api), systemd=Systemd(), clock=Clock(), host=Host())
-    return KubeletServingCertPhase(), world
+    world = World(
+        files=files,
+        node_api=api,
+        serving=ServingRequests(files, api),
+        systemd=Systemd(),
+        clock=Clock(),
+        host=Host(),
+        programs=Programs(),
+        timers=Timers(),
+    )
+    return (KubeletServingCertPhase(), RotationTimerPhase(turn)), world
 
 
 def main() -> None:
@@ -204,8 +228,9 @@ def main() -> None:
         },
         "lifetime": {"type": "str"},
         "timeout": {"type": "str", "default": "2m"},
+        "interval": {"type": "str", "default": "5m"},
     }
-    run(make, ("cryptography", "yaml"), spec, durations=("lifetime", "timeout"))
+    run(make, ("cryptography", "yaml"), spec, durations=("lifetime", "timeout", "interval"))
 
 
 if __name__ == "__main__":

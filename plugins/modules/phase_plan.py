@@ -49,6 +49,25 @@ options:
       - Whether the phase upload-certs is wanted.
     type: bool
     default: false
+  verify_kubelets:
+    description:
+      - As for M(kubephase.cluster.static_pod).
+    type: str
+    choices:
+      - never
+      - keep
+      - always
+    default: never
+  serving_certificates:
+    description:
+      - Who sees to the serving certificates of kubelets. Filled in on the controller from the variable
+        C(kubephase_kubelet_serving_certificates).
+    type: str
+    choices:
+      - self-signed
+      - kubelet
+      - collection
+    default: self-signed
 extends_documentation_fragment:
   - kubephase.cluster.documents
   - kubephase.cluster.phase
@@ -82,6 +101,11 @@ state:
   returned: success
   type: str
   sample: serving
+healthy:
+  description: Whether its API server answers and says that it is well, or does not talk to strangers; not asked for a worker.
+  returned: success
+  type: bool
+  sample: true
 joined:
   description: Whether a host that joins has done so to the end.
   returned: success
@@ -107,6 +131,49 @@ endpoint:
   returned: success
   type: str
   sample: https://api.example.test:6443
+serving:
+  description: How it stands with the serving certificate of this host's kubelet; more than the first two only where it is wanted.
+  returned: success
+  type: dict
+  contains:
+    node:
+      description: The name of the node.
+      type: str
+      sample: worker1
+    traces:
+      description: What is left of the feature, and should not be.
+      type: list
+      elements: str
+      sample: []
+    hostname:
+      description: The host's own name.
+      type: str
+      sample: worker1
+    addresses:
+      description: Addresses by which others reach the host, that of the node first.
+      type: list
+      elements: str
+      sample: ["192.0.2.21"]
+    served:
+      description: Whether the kubelet shows a certificate that the cluster's CA signed for the node's address.
+      type: bool
+      sample: true
+    problem:
+      description: What is wrong with what it shows, or nothing.
+      type: str
+      sample: ""
+    open_requests:
+      description: On a control plane, how many requests nobody has decided on.
+      type: int
+      sample: 0
+    verifying:
+      description: Whether the API server of this host verifies kubelets.
+      type: bool
+      sample: true
+    policy:
+      description: The policy of the standing approver on this host.
+      type: dict
+      sample: {}
 first_expiry:
   description: What expires first of the certificates and kubeconfig files, as it will be after the run.
   returned: success
@@ -165,6 +232,8 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.clock 
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.files import Files
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.health import HealthChecks
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.host import Host
+from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.kubelet_port import KubeletPorts
+from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.signing import SigningApi
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.systemd import Systemd
 from ansible_collections.kubephase.cluster.plugins.module_utils._addons.phase import AddonPhase
 from ansible_collections.kubephase.cluster.plugins.module_utils._certs_upload.download_certs import DownloadCertsPhase
@@ -188,6 +257,7 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._runner.survey i
     Survey,
     Surveyed,
 )
+from ansible_collections.kubephase.cluster.plugins.module_utils._serving.state import ServingState
 from ansible_collections.kubephase.cluster.plugins.module_utils._tokens.bootstrap_token import BootstrapTokenPhase
 from ansible_collections.kubephase.cluster.plugins.module_utils._upload_config.cluster_admins import ClusterAdminsPhase
 from ansible_collections.kubephase.cluster.plugins.module_utils._upload_config.mark import MarkControlPlanePhase
@@ -197,6 +267,7 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._wait.phase impo
 _MANIFESTS = {"components": ["kube-apiserver", "kube-controller-manager", "kube-scheduler"]}
 PHASES = (
     Surveyed(STATE, HostState(), always=True, becomes=BECOMES),
+    Surveyed(STATE, ServingState(), always=True, becomes=BECOMES),
     Surveyed("guard", GuardPhase(), always=True, becomes=(INIT, CONTROL_PLANE)),
     Surveyed("certs", CertsPhase()),
     Surveyed("kubeconfig", KubeconfigPhase()),
@@ -247,6 +318,8 @@ def make(root: str = "") -> tuple[Any, World]:
         host=Host(),
         node_api=NodeApi(files),
         bootstrap_api=BootstrapApi(files),
+        signing=SigningApi(files, deadline=3.0),
+        ports=KubeletPorts(),
     )
     return Survey((*PHASES, *JOIN_PHASES)), world
 
@@ -266,6 +339,8 @@ def main() -> None:
         "manifest": {"type": "path"},
         "manifest_content": {"type": "str", "no_log": True},
         "upload_certs": {"type": "bool", "default": False},
+        "verify_kubelets": {"type": "str", "choices": ["never", "keep", "always"], "default": "never"},
+        "serving_certificates": {"type": "str", "choices": ["self-signed", "kubelet", "collection"], "default": "self-signed"},
     }
     run(make, libraries, spec, durations=("renew_before",))
 

@@ -36,8 +36,8 @@ options:
     default: present
   policy:
     description:
-      - Each node by its name, with its C(dns_names) and C(ip_addresses), as for M(kubephase.cluster.serving_csr). Needed with
-        O(state=present).
+      - Each node by its name, with its C(dns_names) and C(ip_addresses), as for M(kubephase.cluster.serving_csr); made of the
+        inventory when not given.
     type: dict
   allowed_names:
     description:
@@ -155,7 +155,7 @@ def main() -> None:
         "interval": {"type": "str", "default": "1m"},
         "figures": {"type": "str", "default": "/var/lib/kubephase/serving-approver.prom"},
     }
-    run(make, ("cryptography", "yaml"), spec, durations=("interval",), required_if=[("state", "present", ("policy",))])
+    run(make, ("cryptography", "yaml"), spec, durations=("interval",))
 
 
 if __name__ == "__main__":

@@ -29,10 +29,11 @@ options:
     description:
       - Each node by its name, with its C(dns_names) and C(ip_addresses) as the inventory and facts gathered over ssh
         know them. Its own name belongs to a node without being listed.
-      - The kubelet of a node is reached at the first address that is listed for it.
       - Addresses that every host has, such as loopback ones, are left out.
+      - When not given, the controller makes it of the hosts in the groups C(control_plane) and C(workers). To a node belong its
+        name, its name in the inventory, C(ansible_host), C(kubephase_serving_names) of the host, and the name and addresses
+        that M(kubephase.cluster.phase_plan) has found on it.
     type: dict
-    required: true
   allowed_names:
     description:
       - Names, addresses and networks that any node may carry besides its own. They do not make another node's name allowed.
@@ -67,6 +68,11 @@ options:
       - How long to wait for them.
     type: str
     default: 2m
+  whole_cluster:
+    description:
+      - Look at the other nodes of the cluster as well, those that are not in the inventory included. They are not waited for.
+    type: bool
+    default: false
 extends_documentation_fragment:
   - kubephase.cluster.documents
   - kubephase.cluster.phase
@@ -145,7 +151,7 @@ serving:
   returned: success, and when a node was not served in time
   type: list
   elements: dict
-  contains:
+  contains: &shown
     node:
       description: The node.
       type: str
@@ -166,6 +172,12 @@ serving:
       description: When the certificate ends.
       type: str
       sample: "2027-11-16T12:00:00Z"
+others:
+  description: What the other kubelets of the cluster show.
+  returned: with O(whole_cluster=true)
+  type: list
+  elements: dict
+  contains: *shown
 """
 
 from typing import Any
@@ -188,13 +200,14 @@ def make(root: str = "") -> tuple[Any, World]:
 def main() -> None:
     """Run the phase."""
     spec = {
-        "policy": {"type": "dict", "required": True},
+        "policy": {"type": "dict"},
         "allowed_names": {"type": "list", "elements": "str", "default": []},
         "deny": {"type": "bool", "default": False},
         "min_rsa_bits": {"type": "int", "default": 2048},
         "min_ecdsa_bits": {"type": "int", "default": 256},
         "wait_for": {"type": "list", "elements": "str", "default": []},
         "timeout": {"type": "str", "default": "2m"},
+        "whole_cluster": {"type": "bool", "default": False},
     }
     run(make, ("cryptography", "yaml"), spec, durations=("timeout",))
 

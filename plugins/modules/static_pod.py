@@ -44,6 +44,19 @@ options:
       - Only for a control plane that joins; when not given, the member starts a cluster of its own.
     type: list
     elements: str
+  verify_kubelets:
+    description:
+      - Whether the API server gets the flag C(kubelet-certificate-authority), with the cluster's CA, and so verifies the
+        certificates that kubelets serve with. An entry of that name in extraArgs wins.
+      - V(keep) leaves the flag as it is. That is what the variable C(kubephase_kubelet_serving_certificates) makes of a task
+        which does not say, unless it is V(self-signed).
+      - kubeadm never sets it. Before every kubelet serves with a certificate of the cluster's, it makes C(kubectl logs) fail.
+    type: str
+    choices:
+      - never
+      - keep
+      - always
+    default: never
 extends_documentation_fragment:
   - kubephase.cluster.documents
   - kubephase.cluster.phase
@@ -127,6 +140,7 @@ def main() -> None:
         },
         "proxy_env": {"type": "dict"},
         "initial_cluster": {"type": "list", "elements": "str"},
+        "verify_kubelets": {"type": "str", "choices": ["never", "keep", "always"], "default": "never"},
     }
     run(make, ("yaml",), spec)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import subprocess
 import sys
@@ -16,52 +15,27 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench import Row, show
+from bench import PEAK_MEGABYTES, Row, show
+from nodes import CHECKOUT, Nodes, play
 
-HERE = Path(__file__).resolve().parent
-CHECKOUT = HERE.parents[1]
 MOST_OF_KUBEADM = 1.5
 MOST_AGAIN_SECONDS = 5.0
 
 
-def lab(*words: str) -> str:
-    """Call the lab; its progress is shown, its answer returned."""
-    return subprocess.run([sys.executable, "-m", "lab", *words], cwd=CHECKOUT, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
-
-
-def kubeadm_init(instance: str, node: str, document: str) -> float:
+def kubeadm_init(nodes: Nodes, node: str, document: str) -> float:
     """Time the real kubeadm on a node."""
-    ssh = [sys.executable, "-m", "lab", "ssh", "--instance", instance, node]
-    subprocess.run([*ssh, "cat > /run/kubeadm.yaml"], cwd=CHECKOUT, input=document, text=True, check=True)
+    nodes.run(node, "cat > /run/kubeadm.yaml", document)
     started = time.monotonic()
-    subprocess.run(
-        [*ssh, "kubeadm init --config /run/kubeadm.yaml"], cwd=CHECKOUT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True
-    )
+    nodes.run(node, "kubeadm init --config /run/kubeadm.yaml")
     return time.monotonic() - started
 
 
-def our_init(inventory: Path, document: Path, timings: Path) -> tuple[float, str]:
-    """Time the playbook; also what its recap said."""
-    environment = {
-        **os.environ,
-        "ANSIBLE_CALLBACK_PLUGINS": str(HERE / "callback_plugins"),
-        "ANSIBLE_CALLBACKS_ENABLED": "timings",
-        "KUBEPHASE_BENCH_TIMINGS": str(timings),
-        "ANSIBLE_NOCOLOR": "1",
-    }
-    command = ["ansible-playbook", "kubephase.cluster.init", "-i", str(inventory), "-e", f"kubephase_config_file={document}"]
-    started = time.monotonic()
-    done = subprocess.run(command, cwd=CHECKOUT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"init failed:\n{done.stdout[-4000:]}")
-    return time.monotonic() - started, done.stdout
-
-
-def alone(inventory: Path, node: str, target: Path) -> None:
-    """Write an inventory that has one control plane only."""
+def alone(inventory: Path, node: str, target: Path) -> str:
+    """Write an inventory that has one control plane only, and give its address."""
     listed = subprocess.run(["ansible-inventory", "-i", str(inventory), "--list"], capture_output=True, text=True, check=True, cwd=CHECKOUT)
     variables = json.loads(listed.stdout)["_meta"]["hostvars"][node]
     target.write_text(json.dumps({"all": {"children": {"control_plane": {"hosts": {node: variables}}}}}))
+    return str(variables["ansible_host"])
 
 
 def address_of(document: str) -> str:
@@ -70,9 +44,41 @@ def address_of(document: str) -> str:
     return found.group(1) if found else ""
 
 
-def calls(timings: Path) -> int:
-    """How many of our modules were called."""
-    return sum(1 for line in timings.read_text().splitlines() if json.loads(line)["seconds"] > 0)
+def measure(nodes: Nodes, home: Path) -> list[Row]:
+    """Kubeadm on the first node, ours on the second."""
+    nodes.up(2, 0)
+    first, second = nodes.names
+    document = (nodes.manifests / "kubeadm.yaml").read_text()
+    other = alone(nodes.inventory, second, home / "inventory.json")
+    (home / "kubeadm.yaml").write_text(document.replace(address_of(document), other))
+    variables = {"kubephase_config_file": str(home / "kubeadm.yaml")}
+    theirs = kubeadm_init(nodes, first, document)
+    nodes.watch()
+    ours = play("kubephase.cluster.init", home / "inventory.json", variables, home)
+    seen = nodes.seen()[second]
+    nodes.watch()
+    again = play("kubephase.cluster.init", home / "inventory.json", variables, home)
+    seen_again = nodes.seen()[second]
+    peak = max(seen.megabytes, seen_again.megabytes)
+    ratio = ours.seconds / theirs
+    return [
+        Row(
+            "init to healthy",
+            f"{ours.seconds:.1f} s; kubeadm init {theirs:.1f} s; ratio {ratio:.2f}",
+            f"at most {MOST_OF_KUBEADM}",
+            ratio <= MOST_OF_KUBEADM,
+        ),
+        Row(
+            "run again, nothing to do",
+            f"{again.seconds:.1f} s",
+            f"at most {MOST_AGAIN_SECONDS:.0f} s",
+            again.seconds <= MOST_AGAIN_SECONDS,
+        ),
+        Row("run again reports a change", "yes" if again.changed else "no", "no", again.changed == 0),
+        Row("module calls, first run and again", f"{ours.calls.total()} and {again.calls.total()}"),
+        Row("sent to the node, first run and again", f"{seen.kilobytes:.0f} kB and {seen_again.kilobytes:.0f} kB"),
+        Row("peak memory of a module", f"{peak:.0f} MB", f"under {PEAK_MEGABYTES:.0f} MB", peak < PEAK_MEGABYTES),
+    ]
 
 
 def main() -> int:
@@ -80,33 +86,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--instance", required=True, help="name of the lab instance to make, and to remove afterwards")
     arguments = parser.parse_args()
+    nodes = Nodes(arguments.instance)
     try:
-        inventory = Path(lab("up", "--instance", arguments.instance, "--control-planes", "2", "--workers", "0"))
-        first, second = (f"{arguments.instance}-cp{number}" for number in (1, 2))
-        document = (inventory.parent / "manifests/kubeadm.yaml").read_text()
         with tempfile.TemporaryDirectory(prefix="kubephase-bench-") as home:
-            place = Path(home)
-            alone(inventory, second, place / "inventory.json")
-            other = json.loads((place / "inventory.json").read_text())["all"]["children"]["control_plane"]["hosts"][second]["ansible_host"]
-            (place / "kubeadm.yaml").write_text(document.replace(address_of(document), other))
-            theirs = kubeadm_init(arguments.instance, first, document)
-            ours, _ = our_init(place / "inventory.json", place / "kubeadm.yaml", place / "first.jsonl")
-            again, said = our_init(place / "inventory.json", place / "kubeadm.yaml", place / "again.jsonl")
-            show(
-                [
-                    Row(
-                        "init to healthy",
-                        f"{ours:.1f} s; kubeadm init {theirs:.1f} s; ratio {ours / theirs:.2f}",
-                        f"at most {MOST_OF_KUBEADM}",
-                        ours / theirs <= MOST_OF_KUBEADM,
-                    ),
-                    Row("run again, nothing to do", f"{again:.1f} s", f"at most {MOST_AGAIN_SECONDS:.0f} s", again <= MOST_AGAIN_SECONDS),
-                    Row("run again reports a change", "no" if "changed=0 " in said else "yes", "no", "changed=0 " in said),
-                    Row("tasks with a result, first run and again", f"{calls(place / 'first.jsonl')} and {calls(place / 'again.jsonl')}"),
-                ]
-            )
+            show(measure(nodes, Path(home)))
     finally:
-        lab("down", "--instance", arguments.instance)
+        nodes.down()
     return 0
 
 

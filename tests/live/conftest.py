@@ -19,6 +19,8 @@ for place in (ROOT / ".ansible" / "collections", ROOT, ROOT / "tests"):
         sys.path.insert(0, str(place))
 
 from live.beginning import Beginning, begin, usual  # noqa: E402
+from live.cluster import Cluster  # noqa: E402
+from live.fleet import attach_all, virgin_fleet  # noqa: E402
 from live.node import Node, attach, lab, remove, virgin_node  # noqa: E402
 from live.playbook import Playbook  # noqa: E402
 
@@ -52,6 +54,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(scope="session")
+def place() -> str:
+    """Tell this checkout's instances from those of others."""
+    return _PLACE
+
+
+@pytest.fixture(scope="session")
 def beginning(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Beginning]:
     """Check mode on a virgin node, the run that makes a cluster of it, and the run after."""
     instance = f"live-{_PLACE}"
@@ -75,6 +83,22 @@ def node(request: pytest.FixtureRequest) -> Node:
 def init(node: Node) -> Playbook:
     """The playbook with the documents that the cluster was made with; the cluster is as they want it."""
     return usual(node)
+
+
+@pytest.fixture(scope="module")
+def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """Three control planes and two workers, of which the first is initialised; the others are what each test makes of them."""
+    instance = request.config.getoption("--on")
+    if instance:
+        yield Cluster(attach_all(Path(lab("inventory", "--instance", instance))))
+        return
+    instance = f"live-{_PLACE}-j"
+    try:
+        cluster = Cluster(virgin_fleet(instance, 3, 2))
+        cluster.playbook("init").play().succeeded()
+        yield cluster
+    finally:
+        remove(instance)
 
 
 @pytest.fixture

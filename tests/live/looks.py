@@ -45,16 +45,16 @@ def processes(node: Node, living: bool = True) -> str:
 
 
 def objects(node: Node) -> dict[str, Any]:
-    """Every object with its resourceVersion; a node, whose kubelet reports all the time, with all but its status."""
+    """Every object with its resourceVersion; one that somebody reports the state of all the time with all but its status."""
     seen: dict[str, Any] = {}
     for item in json.loads(node.kubectl(f"get {_KINDS} -A -o json --show-managed-fields"))["items"]:
         metadata = item["metadata"]
         name = f"{item['kind']} {metadata.get('namespace', '')}/{metadata['name']}"
-        if item["kind"] != "Node":
+        if "status" not in item:
             seen[name] = metadata["resourceVersion"]
             continue
         writers = [each for each in metadata["managedFields"] if each.get("subresource") != "status"]
-        seen[name] = [item["spec"], metadata["labels"], metadata["annotations"], writers]
+        seen[name] = [metadata["uid"], item["spec"], metadata.get("labels"), metadata.get("annotations"), writers]
     return seen
 
 

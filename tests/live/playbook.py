@@ -114,7 +114,8 @@ class Playbook:
         }
         given = {name: value for name, value in given.items() if value is not None}
         inventory = self.inventory or self.node.inventory
-        return ["ansible-playbook", f"kubephase.cluster.{self.name}", "-i", str(inventory), "-e", json.dumps(given), *arguments]
+        playbook = self.name if "/" in self.name else f"kubephase.cluster.{self.name}"
+        return ["ansible-playbook", playbook, "-i", str(inventory), "-e", json.dumps(given), *arguments]
 
     def surroundings(self, record: Path) -> dict[str, str]:
         """Give the environment in which the tasks' reports land in a file."""

@@ -30,8 +30,8 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._plan.objects im
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.services import RestartService, ServiceState
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner.engine import Outcome, execute
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner.interpreter import World, diff
-from ansible_collections.kubephase.cluster.plugins.module_utils._serving.approval import is_open
 from ansible_collections.kubephase.cluster.plugins.module_utils._serving.decision import decided
+from ansible_collections.kubephase.cluster.plugins.module_utils._serving.fate import is_open
 from ansible_collections.kubephase.cluster.plugins.module_utils._serving.node import KubeletServingCertPhase
 from ansible_collections.kubephase.cluster.plugins.module_utils._serving.policy import policy_of
 from ansible_collections.kubephase.cluster.tests.parity.apiserver import ONE_WORKER, SUPER_ADMIN, ApiServer, our_api
@@ -258,7 +258,7 @@ def test_before_a_node_has_addresses_nothing_is_asked(node: Node) -> None:
 def test_without_credentials_the_manager_does_not_start(node: Node) -> None:
     (node.root / "etc/kubernetes/kubelet.conf").unlink()
     found = node.run()
-    assert (found.changed, found.facts["started"]) == (False, False)
+    assert (found.changed, found.facts["at_work"]) == (False, False)
     assert "leads to no API server" in found.warnings[-1]
 
 

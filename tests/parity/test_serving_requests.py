@@ -29,8 +29,8 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._plan.certificat
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.objects import DeleteObject
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.serving import DecideRequest
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner.engine import Outcome, execute
-from ansible_collections.kubephase.cluster.plugins.module_utils._serving.approval import is_open
 from ansible_collections.kubephase.cluster.plugins.module_utils._serving.approve import ServingCsrPhase
+from ansible_collections.kubephase.cluster.plugins.module_utils._serving.fate import is_open
 from ansible_collections.kubephase.cluster.tests.parity.apiserver import ONE_WORKER, SUPER_ADMIN, ApiServer, our_api
 from ansible_collections.kubephase.cluster.tests.parity.serving import (
     SIGNER,

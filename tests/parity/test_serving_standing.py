@@ -31,18 +31,21 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._runner.engine i
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner.interpreter import diff
 from ansible_collections.kubephase.cluster.plugins.module_utils._serving.install import (
     ENTRIES,
+    MAIN,
+    PATHS,
+    StandingApproverPhase,
+)
+from ansible_collections.kubephase.cluster.plugins.module_utils._serving.places import (
     FIGURES,
     KUBECONFIG,
-    MAIN,
     MEMORY,
-    PATHS,
+    NAME,
     PROGRAM,
     SERVICE,
     SETTINGS,
     TIMER,
-    StandingApproverPhase,
 )
-from ansible_collections.kubephase.cluster.plugins.module_utils._serving.standing import LEASE_SECONDS, NAME, Rules, manifests
+from ansible_collections.kubephase.cluster.plugins.module_utils._serving.standing import LEASE_SECONDS, Rules, manifests
 from ansible_collections.kubephase.cluster.tests.parity.apiserver import ONE_WORKER, SUPER_ADMIN, ApiServer, our_api
 from ansible_collections.kubephase.cluster.tests.parity.serving import (
     conditions,

@@ -16,6 +16,9 @@ from typing import Any
 
 _CRI_SOCKETS = ("/var/run/containerd/containerd.sock", "/var/run/crio/crio.sock", "/var/run/cri-dockerd.sock")
 
+# Interfaces whose addresses say nothing of the host, or are the same on many.
+_INNER = ("bridge", "dummy", "vxlan", "geneve", "ipip", "sit", "ip6tnl", "gre", "gretap", "wireguard", "tun", "ifb", "openvswitch")
+
 
 class Host:
     """The machine that the module runs on."""
@@ -46,6 +49,22 @@ class Host:
         """Find the first global address of an interface."""
         found = (_first_global(_ip(family, "address", "show", "dev", interface)) for family in ("-4", "-6"))
         return next((address for address in found if address), "")
+
+    def addresses(self) -> tuple[str, ...]:
+        """List the global addresses by which others reach this host; those of networks that live inside hosts are left out."""
+        links = [link for link in _ip("-details", "address", "show") if not _is_inner(link)]
+        found = [self.default_route_address(), *(address for link in links for address in _globals(link))]
+        return tuple(dict.fromkeys(address for address in found if address))
+
+
+def _is_inner(link: Any) -> bool:
+    """Tell an interface of pods, tunnels and Services from one to the outside; a container's own one has no master."""
+    kind = str((link.get("linkinfo") or {}).get("info_kind") or "")
+    return kind in _INNER or (kind == "veth" and "master" in link)
+
+
+def _globals(link: Any) -> list[str]:
+    return [str(each.get("local", "")) for each in link.get("addr_info", ()) if each.get("scope") == "global" and not each.get("temporary")]
 
 
 def _first_global(links: Iterable[Any]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import Documents
 from ansible_collections.kubephase.cluster.plugins.module_utils._kubeconfig.document import parse
@@ -48,8 +49,10 @@ class GuardPhase:
             state = states[path]
             if state is not None:
                 settings.update(collect(path, state.content))
-        if states[_API_SERVER] is not None:
-            settings["etcd"] = "local" if states[_ETCD] is not None else "external"
+        # An API server is there before the local member that it is to use, on a control plane that joins.
+        servers = settings.pop("etcd-servers", "")
+        if servers:
+            settings["etcd"] = "local" if states[_ETCD] is not None or _loopback(servers) else "external"
         return Running(settings)
 
     def plan(self, docs: Documents, seen: Running, options: Mapping[str, Any]) -> Plan:
@@ -99,9 +102,13 @@ def _arguments(path: str, content: bytes) -> dict[str, str]:
     return dict(word[2:].partition("=")[::2] for word in words if word.startswith("--"))
 
 
+def _loopback(servers: str) -> bool:
+    return urlsplit(servers).hostname in ("127.0.0.1", "::1", "localhost")
+
+
 def _of_api_server(path: str, content: bytes) -> dict[str, str]:
     arguments = _arguments(path, content)
-    settings = {name: arguments.get(name, "") for name in ("advertise-address", "service-cluster-ip-range")}
+    settings = {name: arguments.get(name, "") for name in ("advertise-address", "service-cluster-ip-range", "etcd-servers")}
     settings["certificates"] = arguments.get("tls-cert-file", "").rpartition("/apiserver.crt")[0]
     return {**settings, "version": running_version(content)}
 

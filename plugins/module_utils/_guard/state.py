@@ -20,6 +20,8 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._plan.waiting im
 
 _PATH = "/livez"
 _STATUS = "it answers with status"
+# Who does not talk to strangers may be well all the same.
+_CLOSED = (f"{_STATUS} 401", f"{_STATUS} 403")
 _KUBELET = "/etc/kubernetes/kubelet.conf"
 _ADMIN = "/etc/kubernetes/admin.conf"
 _ETCD = "/etc/kubernetes/manifests/etcd.yaml"
@@ -35,6 +37,8 @@ class Observed:
     joined: bool
     local: bool = False
     endpoint: bool = False
+    # Whether the API server of this host says that it is well, which it is not without a majority of etcd.
+    healthy: bool = False
     # Whether files are missing that control planes share.
     incomplete: bool = False
 
@@ -50,9 +54,11 @@ class HostState:
         if docs.becomes == WORKER:
             return Observed(virgin and not world.files.exists(_KUBELET), joined)
         asked = (HealthCheck("local", local_url(docs) + _PATH, 0), HealthCheck("endpoint", control_plane_url(docs) + _PATH, 0))
-        answers = {health.name: health.healthy or _STATUS in health.found for health in world.health.look(asked)}
+        found = {health.name: health for health in world.health.look(asked)}
+        answers = {name: health.healthy or _STATUS in health.found for name, health in found.items()}
+        healthy = found["local"].healthy or found["local"].found in _CLOSED
         incomplete = docs.joining and not all(world.files.exists(path) for path in needed(docs).values())
-        return Observed(virgin, joined, answers["local"], answers["endpoint"], incomplete)
+        return Observed(virgin, joined, answers["local"], answers["endpoint"], healthy, incomplete)
 
     def plan(self, docs: Documents, seen: Observed, options: Mapping[str, Any]) -> Plan:
         """Name the state."""
@@ -62,6 +68,7 @@ class HostState:
         discovery = docs.join.discovery if docs.join else Discovery()
         facts = {
             "state": state,
+            "healthy": seen.healthy,
             "joined": seen.joined,
             "discovery_given": discovery.bootstrap_token is not None or discovery.file is not None,
             "certificates_missing": seen.incomplete,

@@ -13,7 +13,14 @@ from typing import Any
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import Documents
 from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.config import configuration
 from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.flags import render_flags
-from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.node import CONFIG, DIRECTORY, has_instance_config
+from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.node import (
+    CONFIG,
+    DIRECTORY,
+    SERVER_BOOTSTRAP,
+    SERVING_FILES,
+    has_instance_config,
+    serving_certificate,
+)
 from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.text import dump, go_quoted, load
 from ansible_collections.kubephase.cluster.plugins.module_utils._manifests.patches import Patches
 
@@ -36,6 +43,8 @@ class Host:
     hostname: str
     kubelet_version: str
     resolved: bool
+    # Whether there is a serving certificate that was signed for the kubelet.
+    has_serving_certificate: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,8 +75,11 @@ class WantedFile:
         return _shown(found) if isinstance(found, dict) else "not a YAML map\n"
 
 
-def wanted_files(docs: Documents, host: Host, patches: Patches) -> tuple[WantedFile, ...]:
-    """Give the files in kubeadm's order: the configuration last, because the node's own settings are merged into it."""
+def wanted_files(docs: Documents, host: Host, patches: Patches, found: bytes = b"") -> tuple[WantedFile, ...]:
+    """Give the files in kubeadm's order: the configuration last, because the node's own settings are merged into it.
+
+    Of a configuration that was found, the way to the serving certificate is kept that kubelet_serving_cert made.
+    """
     files = [WantedFile(FLAGS, render_flags(docs, host.hostname, host.kubelet_version))]
     document: Mapping[str, Any] = configuration(docs, host.resolved)
     if docs.known_release.kubelet_config_patches:
@@ -76,7 +88,21 @@ def wanted_files(docs: Documents, host: Host, patches: Patches) -> tuple[WantedF
         own = {"containerRuntimeEndpoint": docs.registration.cri_socket}
         files.append(WantedFile(INSTANCE, "".join(f"{name}: {go_quoted(value)}\n" for name, value in own.items()), own))
         document = {**document, **own}
+    if host.has_serving_certificate and _points_at(serving_certificate(docs), found) and not _says_how_to_serve(document):
+        document = {**document, **dict.fromkeys(SERVING_FILES, serving_certificate(docs))}
     return (*files, WantedFile(CONFIG, dump(document), document))
+
+
+def _points_at(path: str, content: bytes) -> bool:
+    try:
+        found = load(content) if content else None
+    except ValueError:
+        return False
+    return isinstance(found, dict) and all(found.get(name) == path for name in SERVING_FILES)
+
+
+def _says_how_to_serve(document: Mapping[str, Any]) -> bool:
+    return any(document.get(name) for name in (SERVER_BOOTSTRAP, *SERVING_FILES))
 
 
 def _shown(document: Mapping[str, Any]) -> str:

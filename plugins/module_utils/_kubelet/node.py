@@ -19,6 +19,11 @@ KUBECONFIG = "/etc/kubernetes/kubelet.conf"
 BOOTSTRAP = "/etc/kubernetes/bootstrap-kubelet.conf"
 CRI_SOCKET = "kubeadm.alpha.kubernetes.io/cri-socket"
 
+# How the kubelet names the files of its serving certificates.
+SERVING = "kubelet-server"
+SERVING_FILES = ("tlsCertFile", "tlsPrivateKeyFile")
+SERVER_BOOTSTRAP = "serverTLSBootstrap"
+
 _CURRENT = "kubelet-client-current.pem"
 
 
@@ -42,6 +47,11 @@ def rotating_certificate(docs: Documents) -> str:
     """Name the file of the client certificate that the kubelet rotates."""
     directory = extra_argument(docs, "cert-dir")
     return posixpath.normpath(posixpath.join(f"{DIRECTORY}/pki" if directory is None else directory, _CURRENT))
+
+
+def serving_certificate(docs: Documents) -> str:
+    """Name the link to the serving certificate that was signed for the kubelet."""
+    return posixpath.join(posixpath.dirname(rotating_certificate(docs)), f"{SERVING}-current.pem")
 
 
 def runtime_annotation(docs: Documents) -> PatchNode | None:

@@ -29,7 +29,7 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.members
     membership,
     restart_reason,
 )
-from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.node import BOOTSTRAP, CONFIG, SERVICE
+from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.node import BOOTSTRAP, CONFIG, SERVICE, serving_certificate
 from ansible_collections.kubephase.cluster.plugins.module_utils._manifests.patches import patch_files, read_patches
 from ansible_collections.kubephase.cluster.plugins.module_utils._objects.virgin import MANIFESTS
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Change, Plan
@@ -73,6 +73,7 @@ class KubeletStartPhase:
                 hostname=world.host.hostname(),
                 kubelet_version=world.host.kubelet_version() if release.network_plugin_flag == "older kubelet" else "",
                 resolved=world.systemd.state(_RESOLVER).active,
+                has_serving_certificate=world.files.exists(serving_certificate(docs)),
             ),
             now=world.clock.now(),
             missing_directory=_missing_directory(docs, world.files),
@@ -86,7 +87,8 @@ class KubeletStartPhase:
         planner = _Planner(seen)
         if seen.membership is not None:
             planner.arrange(docs, seen.membership)
-        files = wanted_files(docs, seen.host, patches)
+        config = seen.files.get(CONFIG)
+        files = wanted_files(docs, seen.host, patches, config.content if config else b"")
         for file in files:
             planner.visit(file)
         planner.make_directory()

@@ -29,6 +29,7 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._release.images 
 )
 
 KUBERNETES_DIRECTORY = "/etc/kubernetes"
+KUBELET_AUTHORITY = "kubelet-certificate-authority"
 
 _ANNOTATION = "kubeadm.kubernetes.io/kube-apiserver.advertise-address.endpoint"
 _DEFAULT_MODES = "Node,RBAC"
@@ -45,6 +46,8 @@ class Surroundings:
     external_ca: bool = False
     proxies: Mapping[str, str] = field(default_factory=dict, repr=False)
     start_timeout: timedelta = timedelta(minutes=4)
+    # Whether the API server is to verify what kubelets show it, which kubeadm never does.
+    verify_kubelets: bool = False
 
 
 def certificate(docs: Documents, name: str) -> str:
@@ -63,7 +66,7 @@ def api_server(docs: Documents, around: Surroundings) -> Component:
     return Component(
         name=KUBE_APISERVER,
         image=component_image(docs.cluster.image_repository, KUBE_APISERVER, docs.cluster.kubernetes_version),
-        command=_api_server_command(docs),
+        command=_api_server_command(docs, around.verify_kubelets),
         health=Health(probe_host(docs.node.advertise_address), docs.node.bind_port, "HTTPS", around.start_timeout),
         volumes=mounts,
         mounts=mounts,
@@ -112,7 +115,7 @@ def _bound(docs: Documents, name: str, component: ControlPlaneComponent, around:
     return Health(host, docs.known_release.ports[name], "HTTPS", around.start_timeout)
 
 
-def _api_server_command(docs: Documents) -> list[str]:
+def _api_server_command(docs: Documents, verify_kubelets: bool) -> list[str]:
     networking, release = docs.cluster.networking, docs.known_release
     flags = [
         ("advertise-address", docs.node.advertise_address),
@@ -137,6 +140,7 @@ def _api_server_command(docs: Documents) -> list[str]:
         ("service-cluster-ip-range", networking.service_subnet),
         ("tls-cert-file", certificate(docs, "apiserver.crt")),
         ("tls-private-key-file", certificate(docs, "apiserver.key")),
+        *([(KUBELET_AUTHORITY, certificate(docs, "ca.crt"))] if verify_kubelets else []),
         *_etcd_client_flags(docs),
         *_dual_stack(docs),
     ]

@@ -15,6 +15,7 @@ from typing import Any
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import Documents
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.kinds import LocalEtcd
 from ansible_collections.kubephase.cluster.plugins.module_utils._manifests.control_plane import (
+    KUBELET_AUTHORITY,
     KUBERNETES_DIRECTORY,
     Surroundings,
     api_server,
@@ -40,6 +41,9 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._release.images 
 MANIFESTS = posixpath.join(KUBERNETES_DIRECTORY, "manifests")
 # etcd first, as kubeadm does: the API server cannot start without it.
 COMPONENTS = (ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, KUBE_SCHEDULER)
+
+# Whether the API server verifies kubelets: not, as it is, or in any case.
+NEVER, KEEP, ALWAYS = "never", "keep", "always"
 
 _GATE = "RootlessControlPlane"
 _MEMBER = re.compile(r"[^=,\s]+=https?://[^=,\s]+")
@@ -153,6 +157,7 @@ class _Planner:
             external_ca=seen.external_ca,
             proxies={name: value for name, value in (options.get("proxy_env") or {}).items() if value},
             start_timeout=docs.timeouts.control_plane_component_health_check,
+            verify_kubelets=_verifies(docs, seen, options.get("verify_kubelets") or NEVER),
         )
         self.changes: list[Change] = []
         self.facts: list[dict[str, Any]] = []
@@ -184,7 +189,7 @@ class _Planner:
 
     def _component(self, name: str, found: Any) -> Component:
         if name == ETCD:
-            return etcd(self._docs, self._around, self._initial_cluster, _command(found) if self._seen.has_member else None)
+            return etcd(self._docs, self._around, self._initial_cluster, _command(found, ETCD) if self._seen.has_member else None)
         builders = {KUBE_APISERVER: api_server, KUBE_CONTROLLER_MANAGER: controller_manager, KUBE_SCHEDULER: scheduler}
         return builders[name](self._docs, self._around)
 
@@ -210,6 +215,14 @@ class _Planner:
         self.facts.append({"component": name, "path": manifest_path(name), "image": image, "done": done, "reason": reason})
 
 
+def _verifies(docs: Documents, seen: Observed, wanted: str) -> bool:
+    """Whether the API server is to have the flag; one with another value is not ours, and none that could be kept."""
+    if wanted != KEEP:
+        return wanted == ALWAYS
+    found = _command(_parsed(seen.manifests.get(KUBE_APISERVER)), KUBE_APISERVER) or ()
+    return f"--{KUBELET_AUTHORITY}={certificate(docs, 'ca.crt')}" in found
+
+
 def _parsed(state: FileState | None) -> dict[str, Any] | None:
     """Read a manifest; what is none cannot be running, and is written anew."""
     if state is None:
@@ -228,10 +241,10 @@ def _is_pod(found: Any) -> bool:
     return isinstance(containers, list) and all(isinstance(each, dict) for each in containers)
 
 
-def _command(found: dict[str, Any] | None) -> list[Any] | None:
-    """The command of the container named etcd in a manifest."""
+def _command(found: dict[str, Any] | None, name: str) -> list[Any] | None:
+    """The command of the container of this name in a manifest."""
     for container in found["spec"]["containers"] if found else ():
-        if container.get("name") == ETCD and isinstance(container.get("command"), list):
+        if container.get("name") == name and isinstance(container.get("command"), list):
             return list(container["command"])
     return None
 

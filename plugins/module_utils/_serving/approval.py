@@ -14,7 +14,6 @@ from typing import Any
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.objects import Manifest
 from ansible_collections.kubephase.cluster.plugins.module_utils._serving.asked import Asked, Unreadable, read_request
-from ansible_collections.kubephase.cluster.plugins.module_utils._serving.fate import conditions
 from ansible_collections.kubephase.cluster.plugins.module_utils._serving.policy import Policy
 from ansible_collections.kubephase.cluster.plugins.module_utils._serving.rotation import weakness
 from ansible_collections.kubephase.cluster.plugins.module_utils._serving.template import (
@@ -46,12 +45,6 @@ class Verdict:
     def fact(self) -> dict[str, Any]:
         """Describe it for the result."""
         return {"name": self.request, "requester": self.requester, "node": self.node, "names": list(self.names), "reason": self.reason}
-
-
-def is_open(request: Manifest) -> bool:
-    """Say whether nobody has decided on a request for a serving certificate yet."""
-    spec = request.get("spec") or {}
-    return spec.get("signerName") == SIGNER and not conditions(request) and not (request.get("status") or {}).get("certificate")
 
 
 def judge(request: Manifest, policy: Policy) -> Verdict:

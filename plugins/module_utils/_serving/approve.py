@@ -22,13 +22,15 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._plan.serving im
     ServeNodes,
     Serving,
 )
-from ansible_collections.kubephase.cluster.plugins.module_utils._serving.approval import is_open
 from ansible_collections.kubephase.cluster.plugins.module_utils._serving.decision import OUTCOMES, decided
+from ansible_collections.kubephase.cluster.plugins.module_utils._serving.fate import is_open
 from ansible_collections.kubephase.cluster.plugins.module_utils._serving.policy import Policy, api_server_names, policy_of
 from ansible_collections.kubephase.cluster.plugins.module_utils._serving.rotation import MIN_ECDSA_BITS, MIN_RSA_BITS
 from ansible_collections.kubephase.cluster.plugins.module_utils._serving.template import SIGNER
 
 _PORT = 10250
+# In the order in which kubeadm lets the API server choose.
+_PREFERRED = ("InternalIP", "ExternalIP", "Hostname")
 _MOST_SHARED = 5
 
 
@@ -37,7 +39,10 @@ class Observed:
     """The requests that nobody has decided on, and what the kubelets show that are to be served."""
 
     requests: tuple[Manifest, ...] = field(repr=False)
+    places: tuple[KubeletPlace, ...] = ()
     serving: tuple[Serving, ...] = ()
+    # What the other kubelets of the cluster show, when that was asked for.
+    others: tuple[Serving, ...] = ()
     authority: bytes = field(default=b"", repr=False)
 
 
@@ -48,10 +53,16 @@ class ServingCsrPhase:
 
     def read(self, docs: Documents, world: Any, options: Mapping[str, Any]) -> Observed:
         """List the open requests; with nodes to wait for, look at what their kubelets show."""
-        places = _places(docs, policy_from(docs, options), options)
-        authority = _authority(docs, world) if places else b""
+        policy = policy_from(docs, options)
+        awaited = _awaited(policy, options)
+        told = _told(world) if awaited or options.get("whole_cluster") else {}
+        places = tuple(_place(docs, name, told.get(name) or policy.reached_at[name]) for name in awaited)
+        rest = [name for name in told if name not in awaited] if options.get("whole_cluster") else []
+        others = tuple(_place(docs, name, told[name] or name) for name in rest)
+        authority = _authority(docs, world) if places or others else b""
         requests = tuple(world.signing.requests(SIGNER, is_open))
-        return Observed(requests, world.ports.look(places, authority), authority)
+        found = world.ports.look((*places, *others), authority)
+        return Observed(requests, places, found[: len(places)], found[len(places) :], authority)
 
     def plan(self, docs: Documents, seen: Observed, options: Mapping[str, Any]) -> Plan:
         """Judge each request; approve what is right, leave or deny the rest, and stop in the end if somebody claims another's name."""
@@ -64,7 +75,7 @@ class ServingCsrPhase:
         unserved = [each for each in seen.serving if not each.served]
         if unserved:
             action = ServeNodes(
-                places=_places(docs, policy, options),
+                places=seen.places,
                 authority=seen.authority,
                 signer=SIGNER,
                 seconds=options["timeout"].total_seconds(),
@@ -78,11 +89,8 @@ class ServingCsrPhase:
             changes.append(Change("requests that claim others' names", "they are refused", "", "", RefuseClaims(claims, facts)))
         elif claims:
             raise ManyUnusable(claims, facts)
-        serving = [
-            {"node": each.node, "address": each.address, "served": each.served, "problem": each.problem, "expires": each.expires}
-            for each in seen.serving
-        ]
-        return Plan(tuple(changes), {**facts, "serving": serving}, (*map(str, claims), *shared_names(policy)))
+        shown = {"serving": [_shown(each) for each in seen.serving], "others": [_shown(each) for each in seen.others]}
+        return Plan(tuple(changes), {**facts, **shown}, (*map(str, claims), *shared_names(policy)))
 
 
 def policy_from(docs: Documents, options: Mapping[str, Any]) -> Policy:
@@ -90,7 +98,7 @@ def policy_from(docs: Documents, options: Mapping[str, Any]) -> Policy:
     networks = parse_networks(docs.cluster.networking.service_subnet) or []
     first = [str(network[1]) for network in networks if network.num_addresses > 1]
     return policy_of(
-        options.get("policy"),
+        options.get("policy") or {},
         options.get("allowed_names") or (),
         api_server_names(docs.cluster.networking.dns_domain, first),
         options.get("min_rsa_bits") or MIN_RSA_BITS,
@@ -98,12 +106,31 @@ def policy_from(docs: Documents, options: Mapping[str, Any]) -> Policy:
     )
 
 
-def _places(docs: Documents, policy: Policy, options: Mapping[str, Any]) -> tuple[KubeletPlace, ...]:
+def _awaited(policy: Policy, options: Mapping[str, Any]) -> list[str]:
     names = list(dict.fromkeys(options.get("wait_for") or ()))
     strange = [name for name in names if name not in policy.nodes]
     if strange:
         raise Unusable("wait_for", f"the policy has no node {', '.join(strange)}", "Give the names and addresses of each node in policy")
-    return tuple(KubeletPlace(name, policy.reached_at[name], int(docs.kubelet.get("port") or _PORT)) for name in names)
+    return names
+
+
+def _told(world: Any) -> dict[str, str]:
+    """Where the API server reaches the kubelet of each Node. That nothing is approved by; it is only where one looks."""
+    found = {}
+    for node in world.signing.list("v1", "Node"):
+        addresses = {
+            str(each.get("type")): str(each.get("address") or "") for each in reversed((node.get("status") or {}).get("addresses") or ())
+        }
+        found[str(node["metadata"]["name"])] = next((addresses[kind] for kind in _PREFERRED if addresses.get(kind)), "")
+    return found
+
+
+def _place(docs: Documents, name: str, address: str) -> KubeletPlace:
+    return KubeletPlace(name, address, int(docs.kubelet.get("port") or _PORT))
+
+
+def _shown(found: Serving) -> dict[str, Any]:
+    return {"node": found.node, "address": found.address, "served": found.served, "problem": found.problem, "expires": found.expires}
 
 
 def _authority(docs: Documents, world: Any) -> bytes:

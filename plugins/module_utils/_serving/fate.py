@@ -15,6 +15,7 @@ from typing import Any
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.objects import Manifest
 from ansible_collections.kubephase.cluster.plugins.module_utils._serving.rotation import WAIT_LIMIT
+from ansible_collections.kubephase.cluster.plugins.module_utils._serving.template import SIGNER
 
 PENDING, APPROVED, ISSUED = "pending", "approved", "issued"
 DENIED, FAILED, GONE, LATE = "denied", "failed", "gone", "late"
@@ -40,6 +41,12 @@ class Fate:
 def conditions(request: Manifest) -> dict[str, Mapping[str, Any]]:
     """The decisions on a request, by their type."""
     return {str(each.get("type")): each for each in (request.get("status") or {}).get("conditions") or ()}
+
+
+def is_open(request: Manifest) -> bool:
+    """Say whether nobody has decided on a request for a serving certificate yet."""
+    spec = request.get("spec") or {}
+    return spec.get("signerName") == SIGNER and not conditions(request) and not (request.get("status") or {}).get("certificate")
 
 
 def fate_of(request: Manifest | None, uid: str = "", waited: timedelta = timedelta(0), limit: timedelta = WAIT_LIMIT) -> Fate:

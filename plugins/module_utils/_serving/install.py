@@ -17,39 +17,34 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._objects.describ
 from ansible_collections.kubephase.cluster.plugins.module_utils._objects.plan import changes
 from ansible_collections.kubephase.cluster.plugins.module_utils._objects.virgin import Seen, read_objects
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Change, Plan, Unusable
-from ansible_collections.kubephase.cluster.plugins.module_utils._plan.files import (
-    FileState,
-    RemoveDirectory,
-    RemoveFile,
-    WriteFile,
-    tightened,
-)
+from ansible_collections.kubephase.cluster.plugins.module_utils._plan.files import FileState
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.objects import DeleteObject, key_of
-from ansible_collections.kubephase.cluster.plugins.module_utils._plan.standing import (
-    DisableTimer,
-    EnableTimer,
-    MintApproverToken,
-    ReloadUnits,
-    TimerState,
-    Way,
-)
+from ansible_collections.kubephase.cluster.plugins.module_utils._plan.standing import MintApproverToken, TimerState, Way
 from ansible_collections.kubephase.cluster.plugins.module_utils._serving.approve import policy_from, shared_names
-from ansible_collections.kubephase.cluster.plugins.module_utils._serving.standing import (
+from ansible_collections.kubephase.cluster.plugins.module_utils._serving.places import (
+    FIGURES,
+    KUBECONFIG,
+    MEMORY,
     NAME,
+    PROGRAM,
+    SERVICE,
+    SETTINGS,
+    TIMER,
+)
+from ansible_collections.kubephase.cluster.plugins.module_utils._serving.standing import (
     NAMESPACE,
     TOKEN_SECONDS,
     Rules,
     kubeconfig,
     manifests,
 )
-
-PROGRAM = "/usr/local/lib/kubephase/serving-approver.pyz"
-SETTINGS = "/etc/kubernetes/kubephase-serving-policy.json"
-KUBECONFIG = "/var/lib/kubephase/serving-approver.conf"
-MEMORY = "/var/lib/kubephase/serving-approver.json"
-FIGURES = "/var/lib/kubephase/serving-approver.prom"
-SERVICE = f"/etc/systemd/system/{NAME}.service"
-TIMER = f"/etc/systemd/system/{NAME}.timer"
+from ansible_collections.kubephase.cluster.plugins.module_utils._serving.timer import (
+    file_changes,
+    removals,
+    service_unit,
+    timer_changes,
+    timer_unit,
+)
 
 _DIRECTORIES = (posixpath.dirname(PROGRAM), posixpath.dirname(MEMORY))
 _SHORTEST, _LONGEST = 5, 60
@@ -105,14 +100,16 @@ class StandingApproverPhase:
         if options.get("state") == "absent":
             return _removed(seen, options)
         policy = policy_from(docs, options)
+        if not policy.nodes:
+            raise Unusable("policy", "it has no node, so that nothing would ever be approved", "Give the names and addresses of each node")
         _check(options["interval"].total_seconds())
         wanted = _wanted_files(docs, seen, options)
-        files = [change for path, (content, mode) in wanted.items() for change in _file(seen.files[path], path, content, mode)]
+        files = [change for path, (content, mode) in wanted.items() for change in file_changes(seen.files[path], path, content, mode)]
         written = {change.target for change in files}
         objects = changes(manifests(), seen.objects.states)
         token = _token(seen)
         # The objects first: the token is one of theirs. The timer last: what it runs must be whole.
-        planned = [*objects, *files, *token, *_timer(seen, {SERVICE, TIMER} & written)]
+        planned = [*objects, *files, *token, *timer_changes(NAME, seen.timer, bool({SERVICE, TIMER} & written))]
         facts = {
             "objects": report([str(key_of(each)) for each in manifests()], objects),
             "files": [{"path": path, "done": "written" if path in written else "kept"} for path in wanted],
@@ -133,7 +130,7 @@ def _wanted_files(docs: Documents, seen: Observed, options: Mapping[str, Any]) -
         PROGRAM: (seen.program, 0o755),
         SETTINGS: (_settings(docs, options), 0o644),
         SERVICE: (_service(seen.interpreter, _figures(options)), 0o644),
-        TIMER: (_timer_unit(int(options["interval"].total_seconds())), 0o644),
+        TIMER: (timer_unit("Turns of the approval of kubelet serving certificates", int(options["interval"].total_seconds())), 0o644),
     }
 
 
@@ -155,57 +152,9 @@ def _figures(options: Mapping[str, Any]) -> str:
 
 
 def _service(interpreter: str, figures: str) -> bytes:
-    directory = figures.rpartition("/")[0]
-    lines = [
-        "[Unit]",
-        "Description=Approval of kubelet serving certificates by the inventory",
-        "Documentation=https://kubernetes.io/docs/reference/access-authn-authz/kubelet-tls-bootstrapping/",
-        "",
-        "[Service]",
-        "Type=oneshot",
-        f"ExecStart={interpreter} -I {PROGRAM}",
-        "StateDirectory=kubephase",
-        "StateDirectoryMode=0755",
-        "TimeoutStartSec=120",
-        # Without it systemd tells of every run, and what was decided is lost among that.
-        "LogLevelMax=notice",
-        "NoNewPrivileges=yes",
-        "ProtectSystem=strict",
-        "ProtectHome=read-only",
-        "PrivateTmp=yes",
-        "CapabilityBoundingSet=",
-        *([f"ReadWritePaths=-{directory}"] if figures != FIGURES else []),
-    ]
-    return "".join(f"{line}\n" for line in lines).encode()
-
-
-def _timer_unit(seconds: int) -> bytes:
-    lines = [
-        "[Unit]",
-        "Description=Turns of the approval of kubelet serving certificates",
-        "",
-        "[Timer]",
-        "OnActiveSec=1",
-        f"OnUnitInactiveSec={seconds}",
-        "AccuracySec=1",
-        "",
-        "[Install]",
-        "WantedBy=timers.target",
-    ]
-    return "".join(f"{line}\n" for line in lines).encode()
-
-
-def _file(found: FileState | None, path: str, content: bytes, mode: int) -> list[Change]:
-    if found is not None and found.content == content:
-        narrowed = tightened(found, mode)
-        return [narrowed] if narrowed else []
-    shown = [_shown(path, each) if each is not None else "" for each in (found.content if found else None, content)]
-    reason = "it does not exist" if found is None else "it differs from what is wanted"
-    return [Change(path, reason, shown[0], shown[1], WriteFile(path, content, mode))]
-
-
-def _shown(path: str, content: bytes) -> str:
-    return f"a program of {len(content)} bytes\n" if path == PROGRAM else content.decode(errors="replace")
+    settings = ["ProtectSystem=strict", "CapabilityBoundingSet="]
+    settings += [f"ReadWritePaths=-{posixpath.dirname(figures)}"] if figures != FIGURES else []
+    return service_unit("Approval of kubelet serving certificates by the inventory", f"{interpreter} -I {PROGRAM}", 120, settings)
 
 
 def _token(seen: Observed) -> list[Change]:
@@ -224,33 +173,10 @@ def _token(seen: Observed) -> list[Change]:
     return [Change(KUBECONFIG, reason, "", f"server: {way.server}\nuser: {NAME}, with a token of its own\n", action)]
 
 
-def _timer(seen: Observed, units: set[str]) -> list[Change]:
-    if seen.timer.active and seen.timer.enabled and not units:
-        return []
-    reason = "its units have changed" if units and seen.timer.active else "it does not run"
-    return [
-        Change(f"{NAME}.timer", reason, f"active: {_yes(seen.timer.active)}\n", "active: yes\n", EnableTimer(NAME, restart=bool(units)))
-    ]
-
-
 def _removed(seen: Observed, options: Mapping[str, Any]) -> Plan:
-    planned = []
-    if seen.timer.active or seen.timer.enabled:
-        planned.append(Change(f"{NAME}.timer", "it is not wanted", "active: yes\n", "active: no\n", DisableTimer(NAME)))
-    planned += [
-        Change(path, "it is not wanted", "" if path in (KUBECONFIG, MEMORY) else _shown(path, found.content), "", RemoveFile(path))
-        for path, found in seen.files.items()
-        if found is not None
-    ]
-    planned += [Change(path, "nothing is left in it", "directory\n", "", RemoveDirectory(path)) for path in seen.directories]
-    if seen.files[SERVICE] is not None or seen.files[TIMER] is not None:
-        planned.append(Change("systemd", "units are gone", "", "", ReloadUnits()))
+    planned = removals(NAME, seen.timer, seen.files, seen.directories, hidden=(KUBECONFIG, MEMORY))
     for manifest in reversed(manifests()):
         state = seen.objects.states.get(key_of(manifest))
         if state is not None and state.live is not None:
             planned.append(Change(str(key_of(manifest)), "it is not wanted", text(hidden(manifest)), "", DeleteObject(key_of(manifest))))
     return Plan(tuple(planned), {"objects": [], "files": [], "token": "removed", "nodes": []})
-
-
-def _yes(value: bool) -> str:
-    return "yes" if value else "no"

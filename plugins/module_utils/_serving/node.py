@@ -16,7 +16,14 @@ from typing import Any
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import Documents
 from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet import freshness
 from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.healthz import healthz_url_on_disk
-from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.node import CONFIG, KUBECONFIG, SERVICE, rotating_certificate
+from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.node import (
+    CONFIG,
+    KUBECONFIG,
+    SERVER_BOOTSTRAP,
+    SERVICE,
+    SERVING_FILES,
+    rotating_certificate,
+)
 from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.text import dump, load
 from ansible_collections.kubephase.cluster.plugins.module_utils._objects.nodes import node_key
 from ansible_collections.kubephase.cluster.plugins.module_utils._pki.found import Certificate, load_certificates, stamp, subject_line
@@ -40,8 +47,6 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._serving.templat
 )
 
 BY_KUBELET, BY_COLLECTION, BY_NOBODY = "kubelet", "collection", "self-signed"
-_BOOTSTRAP = "serverTLSBootstrap"
-_FILES = ("tlsCertFile", "tlsPrivateKeyFile")
 _CONFIG_MODE = 0o644
 _NOT_STARTED = f"{KUBECONFIG} leads to no API server yet, so no serving certificate can be asked for"
 
@@ -72,7 +77,7 @@ class KubeletServingCertPhase:
         """Read settings and files; as the node itself, ask for its addresses and for what became of its requests."""
         config = world.files.read(CONFIG)
         settings = _settings(config)
-        store = Store(posixpath.dirname(rotating_certificate(docs)), *(str(settings.get(name) or "") for name in _FILES))
+        store = Store(posixpath.dirname(rotating_certificate(docs)), *(str(settings.get(name) or "") for name in SERVING_FILES))
         pair = load_pair(docs, world.files, store)
         has_client = world.node_api.admitted()
         template, requests = None, ()
@@ -103,7 +108,7 @@ class KubeletServingCertPhase:
             return _undone(docs, seen)
         _check(docs, seen, manager)
         rotation = _rotation(seen, manager)
-        facts = {"manager": manager, "started": seen.has_client, **_facts(seen, rotation)}
+        facts = {"manager": manager, "at_work": seen.has_client, **_facts(seen, rotation)}
         if not seen.has_client:
             return Plan(facts=facts, warnings=(_NOT_STARTED,))
         if manager == BY_KUBELET:
@@ -115,16 +120,18 @@ class KubeletServingCertPhase:
 
 def _check(docs: Documents, seen: Observed, manager: str) -> None:
     """Refuse what leaves the certificate without a manager, or gives it two."""
-    wanted, found = bool(docs.kubelet.get(_BOOTSTRAP)), bool(seen.settings.get(_BOOTSTRAP))
+    wanted, found = bool(docs.kubelet.get(SERVER_BOOTSTRAP)), bool(seen.settings.get(SERVER_BOOTSTRAP))
     if manager == BY_KUBELET and not wanted:
         fix = "Set it to true in KubeletConfiguration, or let the collection be the manager"
-        raise Unusable(f"KubeletConfiguration.{_BOOTSTRAP}", "it is not on, so the kubelet asks for no certificate", fix)
+        raise Unusable(f"KubeletConfiguration.{SERVER_BOOTSTRAP}", "it is not on, so the kubelet asks for no certificate", fix)
     if manager == BY_KUBELET and seen.config is not None and not found:
-        raise Unusable(CONFIG, f"{_BOOTSTRAP} is not on there", "Run the kubelet-start phase (kubelet_start) first")
+        raise Unusable(CONFIG, f"{SERVER_BOOTSTRAP} is not on there", "Run the kubelet-start phase (kubelet_start) first")
     if manager == BY_COLLECTION and (wanted or found):
-        where = f"KubeletConfiguration.{_BOOTSTRAP}" if wanted else CONFIG
+        where = f"KubeletConfiguration.{SERVER_BOOTSTRAP}" if wanted else CONFIG
         raise Unusable(
-            where, "with it on, the kubelet asks for its certificate itself", f"Turn {_BOOTSTRAP} off, or let the kubelet be the manager"
+            where,
+            "with it on, the kubelet asks for its certificate itself",
+            f"Turn {SERVER_BOOTSTRAP} off, or let the kubelet be the manager",
         )
     if manager == BY_COLLECTION:
         must_be_links(seen.store, lambda path: path in seen.plain_files)
@@ -175,7 +182,7 @@ def _pointed(docs: Documents, seen: Observed, asked: bool) -> list[Change]:
     current = seen.store.current
     if not asked and seen.pair.path != current:
         return []
-    settings = {**seen.settings, **dict.fromkeys(_FILES, current)}
+    settings = {**seen.settings, **dict.fromkeys(SERVING_FILES, current)}
     changes = []
     reason = ""
     if settings != seen.settings and seen.config is not None:
@@ -191,20 +198,20 @@ def _pointed(docs: Documents, seen: Observed, asked: bool) -> list[Change]:
 def _undone(docs: Documents, seen: Observed) -> Plan:
     """Let the kubelet sign for itself again: nothing points at the files any more, and they are gone."""
     changes = []
-    if seen.config is not None and any(seen.settings.get(name) == seen.store.current for name in _FILES):
-        kept = {name: value for name, value in seen.settings.items() if name not in _FILES}
+    if seen.config is not None and any(seen.settings.get(name) == seen.store.current for name in SERVING_FILES):
+        kept = {name: value for name, value in seen.settings.items() if name not in SERVING_FILES}
         changes.append(_config_change(seen, kept, "the kubelet is to serve with a certificate of its own"))
         if seen.service.active:
             changes.append(freshness.restart("it still serves the certificate of before", True, healthz_url_on_disk(docs, seen.config)))
-    if not docs.kubelet.get(_BOOTSTRAP) and not seen.settings.get(_BOOTSTRAP):
+    if not docs.kubelet.get(SERVER_BOOTSTRAP) and not seen.settings.get(SERVER_BOOTSTRAP):
         changes += [
             Change(path, "nobody uses it any more", "a serving certificate with its key\n", "", RemoveFile(path)) for path in seen.stored
         ]
-    return Plan(tuple(changes), {"manager": BY_NOBODY, "started": False})
+    return Plan(tuple(changes), {"manager": BY_NOBODY, "at_work": False})
 
 
 def _config_change(seen: Observed, settings: Mapping[str, Any], reason: str) -> Change:
-    shown = [{name: each[name] for name in _FILES if each.get(name)} for each in (seen.settings, settings)]
+    shown = [{name: each[name] for name in SERVING_FILES if each.get(name)} for each in (seen.settings, settings)]
     before, after = (dump(each) if each else "" for each in shown)
     return Change(CONFIG, reason, before, after, WriteFile(CONFIG, dump(settings).encode(), _CONFIG_MODE))
 

@@ -18,12 +18,12 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Unu
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.objects import Manifest
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.serving import Decision
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.standing import Way
-from ansible_collections.kubephase.cluster.plugins.module_utils._serving.approval import is_open
 from ansible_collections.kubephase.cluster.plugins.module_utils._serving.decision import APPROVED, DENIED, PENDING, REFUSED, decided
+from ansible_collections.kubephase.cluster.plugins.module_utils._serving.fate import is_open
+from ansible_collections.kubephase.cluster.plugins.module_utils._serving.places import NAME
 from ansible_collections.kubephase.cluster.plugins.module_utils._serving.policy import Policy, policy_of
 from ansible_collections.kubephase.cluster.plugins.module_utils._serving.template import SIGNER
 
-NAME = "kubephase-serving-approver"
 NAMESPACE = "kube-system"
 TOKEN_SECONDS = 7 * 86400
 # Longer than two turns of the timer: one that is late has not given up its turn.

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Callable
 
+from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.node import SERVING
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Unusable
 
-_PREFIX = "kubelet-server"
-_STORED = re.compile(_PREFIX + r"-(current|updated|\d{4}(-\d{2}){5})\.pem")
+_STORED = re.compile(SERVING + r"-(current|updated|\d{4}(-\d{2}){5})\.pem")
 
 
 @dataclass(frozen=True)
@@ -29,22 +29,22 @@ class Store:
     @property
     def current(self) -> str:
         """The link to the pair in use."""
-        return posixpath.join(self.directory, f"{_PREFIX}-current.pem")
+        return posixpath.join(self.directory, f"{SERVING}-current.pem")
 
     @property
     def updated(self) -> str:
         """The link to a new pair, just before it takes the place of the current one."""
-        return posixpath.join(self.directory, f"{_PREFIX}-updated.pem")
+        return posixpath.join(self.directory, f"{SERVING}-updated.pem")
 
     def stored_at(self, moment: datetime) -> str:
         """The file of a pair that is stored at a moment of the host's own time."""
-        return posixpath.join(self.directory, f"{_PREFIX}-{moment:%Y-%m-%d-%H-%M-%S}.pem")
+        return posixpath.join(self.directory, f"{SERVING}-{moment:%Y-%m-%d-%H-%M-%S}.pem")
 
     @property
     def candidates(self) -> tuple[tuple[str, str], ...]:
         """Certificate and key file of each place where a pair is looked for, in the kubelet's order."""
         named = ((self.certificate_file, self.key_file),) if self.certificate_file and self.key_file else ()
-        pair = tuple(posixpath.join(self.directory, f"{_PREFIX}.{suffix}") for suffix in ("crt", "key"))
+        pair = tuple(posixpath.join(self.directory, f"{SERVING}.{suffix}") for suffix in ("crt", "key"))
         return ((self.current, self.current), *named, (pair[0], pair[1]))
 
 

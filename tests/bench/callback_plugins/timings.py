@@ -31,15 +31,24 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core ships 
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._started: dict[str, float] = {}
+        self._started: dict[tuple[str, str], float] = {}
 
     def v2_runner_on_start(self, host: Any, task: Any) -> None:
         """Remember when the task was started on the host."""
-        self._started[task._uuid] = time.monotonic()
+        self._started[host.get_name(), task._uuid] = time.monotonic()
 
     def v2_runner_on_ok(self, result: Any) -> None:
         """Append the task's line."""
-        task = result._task
-        seconds = time.monotonic() - self._started.pop(task._uuid)
+        task, host = result._task, result._host.get_name()
+        started, ended = self._started.pop((host, task._uuid)), time.monotonic()
+        row = {
+            "label": task.name,
+            "module": task.action.rpartition(".")[2],
+            "host": host,
+            "started": started,
+            "ended": ended,
+            "seconds": ended - started,
+            "changed": result._result.get("changed", False),
+        }
         with open(os.environ["KUBEPHASE_BENCH_TIMINGS"], "a", encoding="utf-8") as lines:
-            lines.write(json.dumps({"label": task.name, "seconds": seconds, "changed": result._result.get("changed", False)}) + "\n")
+            lines.write(json.dumps(row) + "\n")

@@ -46,6 +46,10 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core ships 
         """Note a task that was not needed."""
         self._write(result._task, "skipped", result._result, result._host.get_name())
 
+    def v2_runner_on_unreachable(self, result: Any) -> None:
+        """Note a task whose host did not answer."""
+        self._write(result._task, "unreachable", result._result, result._host.get_name())
+
     def _write(self, task: Any, state: str, result: dict[str, Any], host: str = "") -> None:
         row = {"task": task.name, "module": task.action.rpartition(".")[2], "tags": list(task.tags), "state": state, "host": host}
         row.update({name: result[name] for name in _KEPT if name in result})

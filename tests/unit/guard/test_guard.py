@@ -44,6 +44,13 @@ def test_the_same_documents_pass_and_a_virgin_host_does(running: Path, tmp_path_
     assert run(GuardPhase(), tmp_path_factory.mktemp("virgin"), {"clusterName": "x"}, {}).plan.changes == ()
 
 
+def test_a_member_that_is_yet_to_come_is_a_local_one(running: Path) -> None:
+    (running / "etc/kubernetes/manifests/etcd.yaml").unlink()
+    assert run(GuardPhase(), running, CLUSTER, {}).plan.changes == ()
+    with pytest.raises(ManyUnusable, match="runs with local, the documents ask for external"):
+        run(GuardPhase(), running, {**CLUSTER, "etcd": EXTERNAL}, {})
+
+
 EXTERNAL = {"external": {"endpoints": ["https://192.0.2.9:2379"], "caFile": "/e/ca", "certFile": "/e/crt", "keyFile": "/e/key"}}
 
 
@@ -130,24 +137,27 @@ REFUSED = "connection refused"
 
 
 @pytest.mark.parametrize(
-    ("virgin", "answers", "state", "endpoint"),
+    ("virgin", "answers", "state", "endpoint", "healthy"),
     [
-        (True, {"local": REFUSED, "endpoint": REFUSED}, "virgin", False),
-        (True, {"local": REFUSED, "endpoint": ""}, "virgin", True),
-        (True, {"local": REFUSED, "endpoint": "it answers with status 401"}, "virgin", True),
-        (False, {"local": "", "endpoint": ""}, "serving", True),
-        (False, {"local": "it answers with status 500", "endpoint": REFUSED}, "serving", False),
-        (False, {"local": "no answer in time", "endpoint": REFUSED}, "stopped", False),
+        (True, {"local": REFUSED, "endpoint": REFUSED}, "virgin", False, False),
+        (True, {"local": REFUSED, "endpoint": ""}, "virgin", True, False),
+        (True, {"local": REFUSED, "endpoint": "it answers with status 401"}, "virgin", True, False),
+        (False, {"local": "", "endpoint": ""}, "serving", True, True),
+        (False, {"local": "it answers with status 401", "endpoint": ""}, "serving", True, True),
+        (False, {"local": "it answers with status 500", "endpoint": REFUSED}, "serving", False, False),
+        (False, {"local": "no answer in time", "endpoint": REFUSED}, "stopped", False, False),
     ],
 )
-def test_what_a_host_is_to_the_cluster(tmp_path: Path, virgin: bool, answers: dict[str, str], state: str, endpoint: bool) -> None:
+def test_what_a_host_is_to_the_cluster(
+    tmp_path: Path, virgin: bool, answers: dict[str, str], state: str, endpoint: bool, healthy: bool
+) -> None:
     if not virgin:
         (tmp_path / "etc/kubernetes").mkdir(parents=True)
         (tmp_path / "etc/kubernetes/admin.conf").touch()
     files = Files(str(tmp_path))
     world = World(files=files, health=Answers(**answers), host=Host(), node_api=NodeApi(files))
     facts = execute(HostState(), world, {}, {}).facts
-    assert (facts["state"], facts["endpoint_answers"]) == (state, endpoint)
+    assert (facts["state"], facts["endpoint_answers"], facts["healthy"]) == (state, endpoint, healthy)
 
 
 KUBELET = "kubelet.conf"

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import ManyUnusable
-from ansible_collections.kubephase.cluster.plugins.module_utils._serving.approval import is_open, judge
+from ansible_collections.kubephase.cluster.plugins.module_utils._serving.approval import judge
+from ansible_collections.kubephase.cluster.plugins.module_utils._serving.fate import is_open
 from ansible_collections.kubephase.cluster.plugins.module_utils._serving.policy import Policy, api_server_names, policy_of
 from ansible_collections.kubephase.cluster.tests.unit.serving.filed import ALLOWED, INVENTORY, RSA_USAGES, csr, filed
 from ansible_collections.kubephase.cluster.tests.unit.serving.hostile import HOSTILE, Hostile

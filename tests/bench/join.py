@@ -1,0 +1,170 @@
+# Copyright: (c) The kubephase authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Measures join and site against kubeadm, each on fresh nodes of its own, in one run."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from bench import PEAK_MEGABYTES, Row, show
+from nodes import HERE, Nodes, Played, Seen, play
+
+IGNORED = "SystemVerification,NumCPU,Mem"
+KUBECTL = "kubectl --kubeconfig /etc/kubernetes/admin.conf"
+MOST_OF_ONE_WORKER = 1.5
+MOST_OF_CONTROL_PLANES, GOAL_OF_CONTROL_PLANES = 0.7, 0.4
+MOST_OF_SITE, GOAL_OF_SITE = 0.8, 0.5
+MOST_AGAIN, GOAL_AGAIN = 1.2, 0.6
+
+
+def ratio(what: str, ours: float, theirs: float, name: str, most: float, goal: float) -> Row:
+    """A line that compares two times."""
+    measured = f"{ours:.1f} s; {name} {theirs:.1f} s; ratio {ours / theirs:.2f}"
+    return Row(what, measured, f"at most {most}, goal {goal}", ours / theirs <= most)
+
+
+def cost(what: str, played: Played, seen: dict[str, Seen], short: str) -> list[Row]:
+    """Lines that tell what a run called, sent and needed, for the nodes whose last part begins with some letters."""
+    chosen = {node: figures for node, figures in seen.items() if node.rpartition("-")[2].startswith(short)}
+    peak = max(figures.megabytes for figures in chosen.values())
+    calls = [count for node, count in played.calls.items() if node in chosen]
+    longest = "; ".join(f"{label[:40]} {seconds:.1f} s" for label, seconds in played.longest)
+    return [
+        Row(f"{what}: longest tasks", longest),
+        Row(f"{what}: module calls of a node", f"{min(calls, default=0)} to {max(calls, default=0)}"),
+        Row(f"{what}: sent to a node", f"{max(figures.kilobytes for figures in chosen.values()):.0f} kB at most"),
+        Row(f"{what}: peak memory of a module", f"{peak:.0f} MB", f"under {PEAK_MEGABYTES:.0f} MB", peak < PEAK_MEGABYTES),
+    ]
+
+
+def workers(instance: str, steps: list[int], home: Path) -> list[Row]:
+    """Join so many fresh workers at once, step by step, and one with kubeadm."""
+    nodes = Nodes(f"{instance}-w")
+    try:
+        nodes.up(1, 0)
+        play("kubephase.cluster.init", nodes.inventory, nodes.documents, home)
+        nodes.up(1, 1)
+        theirs = kubeadm_worker(nodes)
+        leave(nodes)
+        taken: dict[int, float] = {}
+        rows: list[Row] = []
+        for count in steps:
+            nodes.up(1, count)
+            nodes.watch()
+            played = play("kubephase.cluster.join_workers", nodes.inventory, nodes.documents, home)
+            taken[count] = played.seconds
+            if count == max(steps):
+                rows = cost(f"join of {count} workers", played, nodes.seen(), "w")
+            leave(nodes)
+    finally:
+        nodes.down()
+    least, most = min(steps), 5 if 5 in steps else max(steps)
+    grown = taken[most] / taken[least]
+    return [
+        Row(
+            f"join of {most} workers at once",
+            f"{taken[most]:.1f} s; {least} alone {taken[least]:.1f} s; ratio {grown:.2f}; kubeadm join of one, by ssh {theirs:.1f} s",
+            f"at most {MOST_OF_ONE_WORKER}",
+            grown <= MOST_OF_ONE_WORKER,
+        ),
+        Row("join by number of workers", ", ".join(f"{count}: {seconds:.1f} s" for count, seconds in taken.items())),
+        *rows,
+    ]
+
+
+def kubeadm_worker(nodes: Nodes) -> float:
+    """Time the real kubeadm on one worker."""
+    command = nodes.run("cp1", "kubeadm token create --print-join-command").strip()
+    started = time.monotonic()
+    nodes.run("w1", f"{command} --ignore-preflight-errors {IGNORED}")
+    return time.monotonic() - started
+
+
+def leave(nodes: Nodes) -> None:
+    """Take every worker away, so that the next ones are fresh."""
+    nodes.run("cp1", f"{KUBECTL} delete node --selector '!node-role.kubernetes.io/control-plane' --wait=false")
+    nodes.up(1, 0)
+
+
+def site(instance: str, home: Path, control_planes: int, others: int) -> list[Row]:
+    """Make a whole cluster with the thin playbook, with ours, and once more to join control planes alone."""
+    thin, thin_again, thin_seen = whole(f"{instance}-t", str(HERE / "thin.yml"), home, control_planes, others)
+    ours, ours_again, seen = whole(f"{instance}-s", "kubephase.cluster.site", home, control_planes, others)
+    together, joined_seen = further(f"{instance}-c", home, control_planes)
+    in_a_row = thin.span("[kubeadm join, control planes]")
+    size = f"{control_planes} + {others}"
+    return [
+        ratio(f"site of {size}", ours.seconds, thin.seconds, "thin playbook", MOST_OF_SITE, GOAL_OF_SITE),
+        ratio(
+            f"{control_planes - 1} further control planes at once",
+            together.seconds,
+            in_a_row,
+            "kubeadm's task, in a row",
+            MOST_OF_CONTROL_PLANES,
+            GOAL_OF_CONTROL_PLANES,
+        ),
+        ratio(f"site of {size} again", ours_again.seconds, thin_again.seconds, "thin playbook", MOST_AGAIN, GOAL_AGAIN),
+        Row("site again reports changes", f"{ours_again.changed}; thin playbook {thin_again.changed}", "none", ours_again.changed == 0),
+        Row(
+            "site: module calls in all, first run and again",
+            f"{ours.calls.total()} and {ours_again.calls.total()}; thin playbook {thin.calls.total()} and {thin_again.calls.total()}",
+        ),
+        *cost("site, control planes", ours, seen, "cp"),
+        *cost("site, workers", ours, seen, "w"),
+        Row("thin playbook: sent to a node", f"{max(figures.kilobytes for figures in thin_seen.values()):.0f} kB at most"),
+        *cost("join of control planes", together, {node: each for node, each in joined_seen.items() if not node.endswith("-cp1")}, "cp"),
+    ]
+
+
+def whole(instance: str, playbook: str, home: Path, control_planes: int, others: int) -> tuple[Played, Played, dict[str, Seen]]:
+    """Run a playbook twice on fresh nodes; what was sent is that of the first run."""
+    nodes = Nodes(instance)
+    try:
+        nodes.up(control_planes, others)
+        nodes.watch()
+        variables = {**nodes.documents, "thin_ignored": IGNORED}
+        first = play(playbook, nodes.inventory, variables, home)
+        seen = nodes.seen()
+        return first, play(playbook, nodes.inventory, variables, home), seen
+    finally:
+        nodes.down()
+
+
+def further(instance: str, home: Path, control_planes: int) -> tuple[Played, dict[str, Seen]]:
+    """Join all control planes but the first at once."""
+    nodes = Nodes(instance)
+    try:
+        nodes.up(1, 0)
+        play("kubephase.cluster.init", nodes.inventory, nodes.documents, home)
+        nodes.up(control_planes, 0)
+        nodes.watch()
+        joined = play("kubephase.cluster.join_control_plane", nodes.inventory, nodes.documents, home)
+        return joined, nodes.seen()
+    finally:
+        nodes.down()
+
+
+def main() -> int:
+    """Measure and print; a missed target is told, not failed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--instance", required=True, help="beginning of the names of the lab instances to make, and to remove afterwards")
+    parser.add_argument("--parts", nargs="+", choices=["workers", "site"], default=["workers", "site"], help="what to measure")
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4, 5, 6], help="how many workers at once, step by step")
+    parser.add_argument("--size", type=int, nargs=2, default=[3, 2], help="control planes and workers of the site (default: 3 2)")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="kubephase-bench-") as home:
+        if "workers" in arguments.parts:
+            show(workers(arguments.instance, arguments.workers, Path(home)))
+        if "site" in arguments.parts:
+            show(site(arguments.instance, Path(home), *arguments.size))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
