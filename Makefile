@@ -36,7 +36,7 @@ test: lint unit sanity parity molecule live ## Run every suite; what .ci/run cal
 	@echo "make test: all suites passed"
 
 test-all: lint unit sanity parity-all molecule live-all lab-selftest ## Every suite with what takes longer: all minors, all kills, 1.28 live
-	@bash extensions/molecule/run.sh default@1.28.15
+	@bash extensions/molecule/run.sh serving default@1.28.15
 	@echo "make test-all: all suites passed"
 
 lint: setup ## ruff, mypy --strict, ansible-lint, changelog
@@ -58,13 +58,13 @@ parity: setup ## Compare with real kubeadm 1.22.17, 1.28.15 and 1.37.1
 parity-all: setup ## Compare with real kubeadm of every minor from 1.22 to 1.37
 	pytest -q -n 2 tests/parity --all-releases
 
-molecule: setup ## Scenarios on real nodes
-	@bash extensions/molecule/run.sh
+molecule: setup ## Scenarios on real nodes: one with usual documents, one with rich ones, five nodes
+	@bash extensions/molecule/run.sh default rich ha
 
-live: setup ## Deviations, kills, faults, reconfiguration, secrets, interoperability on real nodes
-	pytest -q tests/live
+live: setup ## Init on a real node: deviations, kills, reconfiguration, secrets, selection of phases
+	pytest -q $(addprefix tests/live/test_live_,first_run.py selection.py deviations.py reconfigure.py secrets.py kills.py)
 
-live-all: setup ## The same with every kill and fault
+live-all: setup ## The same with every kill; faults and secrets of join, interoperability with kubeadm, serving certificates
 	pytest -q tests/live --all-kills
 
 bench: setup ## Measure against kubeadm on one node; prints ratios, never fails on a figure
