@@ -237,23 +237,22 @@ def test_a_node_without_a_policy_cannot_be_waited_for(server: ApiServer) -> None
 
 
 _PASS = """
-import resource, sys, time
+import sys
 from ansible_collections.kubephase.cluster.plugins.modules import serving_csr
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner.engine import execute
 root, count = sys.argv[1], int(sys.argv[2])
 policy = {f"n{i}": {"ip_addresses": [f"10.1.{i // 250}.{i % 250 + 1}"]} for i in range(count)}
 phase, world = serving_csr.make(root)
-begun = time.monotonic()
 own = {"localAPIEndpoint": {"advertiseAddress": "192.0.2.10"}}
 documents = {"ClusterConfiguration": {"kubernetesVersion": "v1.37.1"}, "InitConfiguration": own}
 done = execute(phase, world, documents, {"policy": policy})
-print(len(done.facts["approved"]), time.monotonic() - begun, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+print(len(done.facts["approved"]))
 """
 
 
 def test_five_hundred_at_once(server: ApiServer) -> None:
     count = 500
-    # One user files them all, each as a node of its own: what is timed is how fast they are decided on.
+    # One user files them all, each as a node of its own; how long it takes is the benchmark's business.
     admin = SigningApi(Files(str(server.root)), kubeconfig=SUPER_ADMIN)
     path = admin._path(key_of(""))
     for index in range(count):
@@ -263,11 +262,7 @@ def test_five_hundred_at_once(server: ApiServer) -> None:
         _as_node(admin, f"n{index}", str(path), body)
     told = subprocess.run([sys.executable, "-c", _PASS, str(server.root), str(count)], capture_output=True, text=True, check=False)
     assert told.returncode == 0, told.stderr
-    approved, seconds, megabytes = told.stdout.split()
-    print(f"{approved} approvals in {float(seconds):.1f} s with {megabytes} MB")
-    assert int(approved) == count
-    assert float(seconds) < 10
-    assert int(megabytes) < 100
+    assert int(told.stdout) == count
 
 
 def _as_node(admin: SigningApi, node: str, path: str, body: Any) -> None:
