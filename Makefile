@@ -67,7 +67,7 @@ live: setup ## Init on a real node: deviations, kills, reconfiguration, secrets,
 live-all: setup ## The same with every kill; faults and secrets of join, interoperability with kubeadm, serving certificates
 	pytest -q tests/live --all-kills
 
-bench: setup ## Measure against kubeadm on one node; prints ratios, never fails on a figure
+bench: setup ## Measure against kubeadm on equal nodes (PARTS="pki init workers site serving"); prints ratios, never fails on a figure
 	@bash tests/bench/run.sh
 
 build: setup ## Build the collection artifact into the cache

@@ -34,32 +34,6 @@ options:
       - present
       - absent
     default: present
-  policy:
-    description:
-      - Each node by its name, with its C(dns_names) and C(ip_addresses), as for M(kubephase.cluster.serving_csr); made of the
-        inventory when not given.
-    type: dict
-  allowed_names:
-    description:
-      - Names, addresses and networks that any node may carry besides its own.
-    type: list
-    elements: str
-    default: []
-  deny:
-    description:
-      - Deny what is not approved, instead of leaving it.
-    type: bool
-    default: false
-  min_rsa_bits:
-    description:
-      - The least size of an RSA key.
-    type: int
-    default: 2048
-  min_ecdsa_bits:
-    description:
-      - The least size of an ECDSA key.
-    type: int
-    default: 256
   interval:
     description:
       - How long the timer waits between two runs, from V(5s) to V(1m).
@@ -71,6 +45,7 @@ options:
     type: str
     default: /var/lib/kubephase/serving-approver.prom
 extends_documentation_fragment:
+  - kubephase.cluster.serving_policy
   - kubephase.cluster.documents
   - kubephase.cluster.phase
 requirements:

@@ -33,8 +33,8 @@ def free_ports(count: int) -> list[int]:
 
 
 @functools.cache
-def program(name: str) -> Path:
-    """A binary of the lab's, built if it has to be."""
+def program(name: str, release: str = RELEASE) -> Path:
+    """A binary of the lab's for a Kubernetes release, built if it has to be."""
     if str(CHECKOUT) not in sys.path:
         sys.path.insert(0, str(CHECKOUT))
     from lab import recipes
@@ -43,7 +43,7 @@ def program(name: str) -> Path:
     from lab.toolchain import ensure
 
     store = Store(cache_root(os.environ))
-    recipe = recipes.etcd(recipes.RELEASES[RELEASE].etcd)[0] if name == "etcd" else recipes.kubernetes(name, RELEASE)
+    recipe = recipes.etcd(recipes.RELEASES[release].etcd)[0] if name == "etcd" else recipes.kubernetes(name, release)
     artifact = program_artifact(store, ensure(store), recipe)
     store.ensure(artifact)
     return store.path(artifact) / name

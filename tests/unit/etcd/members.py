@@ -7,11 +7,9 @@
 from __future__ import annotations
 
 import base64
-import functools
 import os
 import shutil
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -37,29 +35,12 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._plan.etcd impor
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner import interpreter
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner.engine import settle
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner.interpreter import World
-from ansible_collections.kubephase.cluster.tests.parity.apiserver_programs import end_with_parent
-from ansible_collections.kubephase.cluster.tests.parity.oracle import CHECKOUT
+from ansible_collections.kubephase.cluster.tests.parity.apiserver_programs import end_with_parent, program
 
 LEARNERS, VOTERS = "1.37.1", "1.28.15"
 CERTIFICATES = ["etcd/ca", "etcd/server", "etcd/peer", "etcd/healthcheck-client"]
 CANARY = base64.b64encode(b"canary").decode()
 MANIFEST = "etc/kubernetes/manifests/etcd.yaml"
-
-
-@functools.cache
-def etcd_program(release: str) -> Path:
-    """The etcd that the lab has for a Kubernetes release."""
-    if str(CHECKOUT) not in sys.path:
-        sys.path.insert(0, str(CHECKOUT))
-    from lab import recipes
-    from lab.cache import Store, cache_root
-    from lab.gobuild import program_artifact
-    from lab.toolchain import ensure
-
-    store = Store(cache_root(os.environ))
-    artifact = program_artifact(store, ensure(store), recipes.etcd(recipes.RELEASES[release].etcd)[0])
-    store.ensure(artifact)
-    return store.path(artifact) / "etcd"
 
 
 def address(number: int) -> str:
@@ -244,7 +225,7 @@ class ControlPlane:
         own = [word.replace("=/", f"={self.root}/") for word in kept] + [f"--listen-client-urls={self.client}", "--unsafe-no-fsync"]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [str(etcd_program(str(self.docs.known_release.version).lstrip("v"))), *own],
+                [str(program("etcd", str(self.docs.known_release.version).lstrip("v"))), *own],
                 stdout=log,
                 stderr=log,
                 env={"PATH": os.environ["PATH"]},
