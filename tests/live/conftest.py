@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -24,6 +24,7 @@ from live.fleet import attach_all, virgin_fleet  # noqa: E402
 from live.node import Node, attach, lab, remove, virgin_node  # noqa: E402
 from live.playbook import Playbook  # noqa: E402
 
+_FAILED = pytest.StashKey[bool]()
 _PLACE = hashlib.sha256(str(ROOT).encode()).hexdigest()[:5]
 
 
@@ -79,10 +80,21 @@ def node(request: pytest.FixtureRequest) -> Node:
     return beginning.node
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Remember on the test whether it failed, for the fixtures that tidy up after it."""
+    report = yield
+    item.stash[_FAILED] = item.stash.get(_FAILED, False) or report.failed
+    return report
+
+
 @pytest.fixture
-def init(node: Node) -> Playbook:
+def init(request: pytest.FixtureRequest, node: Node) -> Iterator[Playbook]:
     """The playbook with the documents that the cluster was made with; the cluster is as they want it."""
-    return usual(node)
+    playbook = usual(node)
+    yield playbook
+    if request.node.stash.get(_FAILED, False):
+        playbook.play()
 
 
 @pytest.fixture(scope="module")
