@@ -7,9 +7,11 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from ansible import constants as C
 from ansible.errors import AnsibleActionFail, AnsibleError
 from ansible.plugins.action import ActionBase
 
@@ -19,7 +21,11 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._config.resolve 
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.secrets import split_secrets
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.selection import unknown
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.sources import Source, canonical
+from ansible_collections.kubephase.cluster.plugins.module_utils._plan import ManyUnusable, Unusable
+from ansible_collections.kubephase.cluster.plugins.module_utils._prepare.offline import staged_name
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner.options import KIND_OPTIONS
+from ansible_collections.kubephase.cluster.plugins.plugin_utils import node_code
+from ansible_collections.kubephase.cluster.plugins.plugin_utils.bundle_sender import Sender, is_taken, lacked, room_for
 from ansible_collections.kubephase.cluster.plugins.plugin_utils.document_stream import read
 from ansible_collections.kubephase.cluster.plugins.plugin_utils.module_options import chosen_of_join, chosen_parts, secret_options
 from ansible_collections.kubephase.cluster.plugins.plugin_utils.serving_certificates import (
@@ -33,6 +39,7 @@ from ansible_collections.kubephase.cluster.plugins.plugin_utils.serving_certific
 )
 
 _OWN = "documents"
+_KEPT_CODE = "kubephase.cluster.with_kept_code"
 _CONTROLLER_OPTIONS = {"config_file", "advertise_interface", *KIND_OPTIONS}
 
 
@@ -73,13 +80,52 @@ class ActionModule(ActionBase):
         options.update(secret_options(module, options, secrets.plain()))
         options.update(serving_options(module, mode, options))
         options.update({"policy": self._policy(variables)} if needs_policy(module, options) else {})
-        return {**result, **self._module(options, variables, settled)}
+        done = self._from_bundle if is_taken(module, options) else self._module
+        return {**result, **done(options, variables, settled)}
+
+    def _from_bundle(self, options: dict[str, Any], variables: dict[str, Any], settled: Documents) -> dict[str, Any]:
+        """Let the host tell which files of a bundle it lacks, bring them, and have the work done only then."""
+        checking = self._task.check_mode
+        try:
+            sender = Sender(str(options["bundle"]))
+            options["bundle_list"] = sender.listed()
+            self._task.check_mode = True
+            told = self._module(options, variables, settled)
+            self._task.check_mode = checking
+            if checking or settled.dry_run or told.get("failed") or not told.get("changed"):
+                return told
+            with sender.files(lacked(told), C.DEFAULT_LOCAL_TMP) as files:
+                options["staged"] = self._staged(files)
+        except (Unusable, ManyUnusable) as problem:
+            raise AnsibleActionFail(str(problem)) from None
+        return self._module(options, variables, settled)
+
+    def _staged(self, files: Mapping[str, str]) -> str:
+        place = str(self._connection._shell.tmpdir or self._make_tmp_path())
+        room_for(files, place, str(self._low_level_execute_command(f"df -Pk {shlex.quote(place)}").get("stdout", "")))
+        for path, source in files.items():
+            self._transfer_file(source, os.path.join(place, staged_name(path)))
+        return place.rstrip("/")
 
     def _module(self, options: dict[str, Any], variables: dict[str, Any], settled: Documents) -> dict[str, Any]:
         if settled.dry_run:
             self._task.check_mode = True
-        done: dict[str, Any] = self._execute_module(module_args=options, task_vars=variables, wrap_async=bool(self._task.async_val))
+        done: dict[str, Any] = self._with_kept_code(dict(options), variables) or self._execute_module(
+            module_args=options, task_vars=variables, wrap_async=bool(self._task.async_val)
+        )
         return done
+
+    def _with_kept_code(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any] | None:
+        """Run the module with code that the host keeps, sent now if it lacks it; None where no code can be kept."""
+        if self._task.async_val or self._connection.transport == "local":
+            return None
+        wanted = {"module": self._task.action.rpartition(".")[2], "digest": node_code.digest()}
+        for sent in (False, True):
+            code = {**wanted, "archive": node_code.archive()} if sent else wanted
+            done: dict[str, Any] = self._execute_module(_KEPT_CODE, {**options, "kept_code": code}, task_vars=variables)
+            if not done.get("kept_code_missing"):
+                return done
+        return None
 
     def _policy(self, variables: Mapping[str, Any]) -> dict[str, Any]:
         groups, known = variables.get("groups") or {}, variables["hostvars"]

@@ -88,6 +88,8 @@ class Issuer:
         # The key takes its place first: an authority's certificate without a key would pass for an external CA.
         pair = [] if action.keep_key else [WriteFile(action.paths.key, private_pem(key), 0o600)]
         self._files.write([*pair, WriteFile(action.paths.certificate, _pem(certificate), 0o644)])
+        if action.issuer is None:
+            self._authorities[action.paths] = (certificate, key)
 
     def _issue_kubeconfig(self, action: IssueKubeconfig) -> None:
         authority, authority_key = self._authority(action.issuer)
