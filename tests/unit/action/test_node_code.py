@@ -20,7 +20,7 @@ import pytest
 
 from ansible_collections.kubephase.cluster.plugins.plugin_utils import node_code
 
-SCRIPT = Path(__file__).resolve().parents[3] / "plugins" / "modules" / "with_kept_code.script"
+SCRIPT = Path(__file__).resolve().parents[3] / "plugins" / "modules" / "with_kept_code.py"
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root keeps code")
 
 

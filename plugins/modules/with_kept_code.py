@@ -1,0 +1,134 @@
+#!/usr/bin/python
+# Copyright: (c) The kubephase authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs a module of the collection with code that an earlier call left on the host. The controller fills in the arguments."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: with_kept_code
+short_description: Run a module of this collection with code that the host keeps
+version_added: 0.1.0
+description:
+  - How the other modules of this collection reach a host; not for use in a playbook.
+  - Looks for the code in a directory of root's own below C(/run), lays it there if it came along, and runs the module from it.
+author:
+  - The kubephase authors (@kubephase)
+options:
+  kept_code:
+    description: The module to run, the digest of the code, and the code itself for a host that lacks it.
+    type: dict
+    required: true
+attributes:
+  check_mode:
+    description: Can run in check mode and tell what would change.
+    support: full
+  diff_mode:
+    description: Can tell the differences.
+    support: full
+"""
+
+EXAMPLES = r"""
+# The other modules use it by themselves.
+- kubephase.cluster.pki_cert:
+"""
+
+RETURN = r"""
+kept_code_missing:
+  description: The host has no such code and none came along; otherwise the result is that of the module which was run.
+  returned: when there is no code
+  type: bool
+  sample: true
+"""
+
+import base64
+import importlib
+import io
+import json
+import os
+import shutil
+import stat
+import sys
+import tempfile
+import time
+import traceback
+import zipfile
+from typing import Any
+
+# Gone with the next boot, and nobody but root may look into it.
+HOME = "/run/kubephase"
+UNUSED_SECONDS = 3600
+REFUSAL = "with_kept_code is how the other modules of this collection reach a host; name one of those in a task"
+ARGUMENTS = r"""<<INCLUDE_ANSIBLE_MODULE_JSON_ARGS>>"""
+
+
+def trusted(place: str) -> bool:
+    """Tell whether nobody but root can have written a directory."""
+    found = os.lstat(place)
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == 0 and not found.st_mode & 0o022
+
+
+def lay(place: str, archive: str) -> None:
+    """Put the code into its place in one step, and sweep what older versions left."""
+    os.makedirs(HOME, mode=0o700, exist_ok=True)
+    if not trusted(HOME):
+        return
+    for name in os.listdir(HOME):
+        other = os.path.join(HOME, name)
+        if os.lstat(other).st_mtime < time.time() - UNUSED_SECONDS:
+            shutil.rmtree(other, ignore_errors=True)
+    staged = tempfile.mkdtemp(dir=HOME)
+    with zipfile.ZipFile(io.BytesIO(base64.b64decode(archive))) as packed:
+        packed.extractall(staged)
+    try:
+        os.rename(staged, place)
+    except OSError:
+        # Somebody else was faster; the name says that the content is the same.
+        shutil.rmtree(staged, ignore_errors=True)
+
+
+def run(module: str, arguments: dict[str, Any]) -> None:
+    """Run the module as Ansible's own wrapper does."""
+    arguments["_ansible_module_name"] = "kubephase.cluster." + module
+    basic: Any = importlib.import_module("ansible.module_utils.basic")
+    basic._ANSIBLE_ARGS = json.dumps({"ANSIBLE_MODULE_ARGS": arguments}).encode()
+    basic._ANSIBLE_PROFILE = "legacy"
+    importlib.import_module("ansible_collections.kubephase.cluster.plugins.modules." + module).main()
+
+
+def say(result: dict[str, Any]) -> None:
+    """Give a result to the controller."""
+    sys.stdout.write(json.dumps(result))
+
+
+def refuse() -> None:
+    """Say that this is no module for a task, as a module would."""
+    spec = {"kept_code": {"type": "dict", "required": True}}
+    importlib.import_module("ansible.module_utils.basic").AnsibleModule(argument_spec=spec, supports_check_mode=True).fail_json(msg=REFUSAL)
+
+
+def main() -> None:
+    """Find or lay the code, then run; without code say so."""
+    if not ARGUMENTS.startswith("{"):
+        return refuse()
+    arguments = json.loads(ARGUMENTS)
+    wanted = arguments.pop("kept_code", None)
+    if not isinstance(wanted, dict) or not {"module", "digest"} <= set(wanted):
+        return say({"failed": True, "msg": REFUSAL})
+    place = os.path.join(HOME, wanted["digest"])
+    if wanted.get("archive") and os.geteuid() == 0 and not os.path.isdir(place):
+        lay(place, wanted["archive"])
+    if not (os.path.isdir(place) and trusted(HOME) and trusted(place)):
+        return say({"changed": False, "kept_code_missing": True})
+    os.utime(place)
+    sys.path.insert(0, place)
+    try:
+        run(wanted["module"], arguments)
+    except Exception as problem:
+        say({"failed": True, "msg": f"{type(problem).__name__}: {problem}", "exception": traceback.format_exc()})
+
+
+if __name__ == "__main__":
+    main()
