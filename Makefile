@@ -56,7 +56,7 @@ parity: setup ## Compare with real kubeadm 1.22.17, 1.28.15 and 1.37.1
 	pytest -q -n 2 tests/parity
 
 parity-all: setup ## Compare with real kubeadm of every minor from 1.22 to 1.37
-	pytest -q -n 2 tests/parity --all-releases
+	KUBEPHASE_PARITY=all pytest -q -n 2 tests/parity
 
 molecule: setup ## Scenarios on real nodes: one with usual documents, one with rich ones, five nodes
 	@bash extensions/molecule/run.sh default rich ha

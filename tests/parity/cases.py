@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,16 @@ EVERY_RELEASE = (
     "1.37.1",
 )
 USUAL_RELEASES = ("1.22.17", "1.28.15", "1.37.1")
+
+
+def chosen(named: str) -> tuple[str, ...]:
+    """The releases of a run: the usual ones, all, or those that are listed."""
+    if named == "all":
+        return EVERY_RELEASE
+    return tuple(named.split(",")) if named else USUAL_RELEASES
+
+
+RELEASES = chosen(os.environ.get("KUBEPHASE_PARITY", ""))
 
 FIRST_V1BETA4_MINOR = 31
 DIRECTIVE = re.compile(r"# (from|until|given): (\S+)")

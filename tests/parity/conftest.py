@@ -11,17 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kubephase.cluster.tests.parity.cases import EVERY_RELEASE, USUAL_RELEASES, Case, pairs
+from ansible_collections.kubephase.cluster.tests.parity.cases import RELEASES, Case, pairs
 from ansible_collections.kubephase.cluster.tests.parity.meant import stale
 from ansible_collections.kubephase.cluster.tests.parity.oracle import Rendering, rendered
 from ansible_collections.kubephase.cluster.tests.parity.ours import rendered_by_us
 
 PROPERTY = "parity"
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Offer every minor instead of the usual few."""
-    parser.addoption("--all-releases", action="store_true", help="render with kubeadm of every minor, 1.22 to 1.37")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -32,19 +27,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("filterwarnings", "ignore:Parsed a serial number")
 
 
-def releases(config: pytest.Config) -> tuple[str, ...]:
-    """The releases of this run: the usual ones, all, or those that KUBEPHASE_PARITY lists."""
-    named = os.environ.get("KUBEPHASE_PARITY", "")
-    if config.getoption("--all-releases") or named == "all":
-        return EVERY_RELEASE
-    return tuple(named.split(",")) if named else USUAL_RELEASES
-
-
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Give each test that asks for a pair every case with every release that it applies to."""
     if "pair" not in metafunc.fixturenames:
         return
-    chosen = pairs(releases(metafunc.config))
+    chosen = pairs(RELEASES)
     ids = [f"{case.name}-{release}" for case, release in chosen]
     metafunc.parametrize("pair", chosen, ids=ids, indirect=True, scope="session")
 
@@ -122,7 +109,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Fail a run that carries a stale entry."""
-    if not hasattr(session.config, "workerinput") and TALLY.stale(len(pairs(releases(session.config)))):
+    if not hasattr(session.config, "workerinput") and TALLY.stale(len(pairs(RELEASES))):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
@@ -130,6 +117,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     """Print the line, and what is stale."""
     if not TALLY.rendered:
         return
-    for name in TALLY.stale(len(pairs(releases(config)))):
+    for name in TALLY.stale(len(pairs(RELEASES))):
         terminalreporter.write_line(f"parity: the meant difference {name!r} did not show up: remove it from meant.py", red=True)
     terminalreporter.write_line(TALLY.line(), bold=True)

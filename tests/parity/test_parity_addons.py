@@ -20,6 +20,7 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._config.resolve 
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.objects import ObjectKey, key_of
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner.engine import Outcome, execute
 from ansible_collections.kubephase.cluster.tests.parity.apiserver import ApiServer, kubeadms_api, our_api
+from ansible_collections.kubephase.cluster.tests.parity.cases import FIRST_V1BETA4_MINOR, RELEASES, minor_of
 from ansible_collections.kubephase.cluster.tests.parity.oracle import DOCUMENT, kubeadm, run_kubeadm
 from ansible_collections.kubephase.cluster.tests.parity.ours import documents
 
@@ -59,7 +60,7 @@ EDITED = "errors\n    rewrite name exact a.example.test b.example.test"
 
 def document(release: str, cluster: dict[str, Any] | None = None, proxy: dict[str, Any] | None = None, **init: Any) -> str:
     """A kubeadm.yaml as the release reads it."""
-    api = "kubeadm.k8s.io/v1beta4" if release == NEW else "kubeadm.k8s.io/v1beta3"
+    api = "kubeadm.k8s.io/v1beta4" if minor_of(release) >= FIRST_V1BETA4_MINOR else "kubeadm.k8s.io/v1beta3"
     parts: list[dict[str, Any]] = [
         {
             "apiVersion": api,
@@ -93,8 +94,8 @@ def same(kubeadms: ApiServer, mine: ApiServer) -> None:
 
 
 CASES = [
-    *(pytest.param(release, cluster, None, id=f"{name}-{release}") for release in (OLD, MIDDLE, NEW) for name, cluster in CLUSTERS.items()),
-    *(pytest.param(release, {}, RICH_PROXY, id=f"proxy-{release}") for release in (OLD, MIDDLE, NEW)),
+    *(pytest.param(release, cluster, None, id=f"{name}-{release}") for release in RELEASES for name, cluster in CLUSTERS.items()),
+    *(pytest.param(release, {}, RICH_PROXY, id=f"proxy-{release}") for release in RELEASES),
     pytest.param(OLD, {"featureGates": {"IPv6DualStack": True}}, None, id=f"dual-stack-gate-{OLD}"),
 ]
 
@@ -132,7 +133,7 @@ def test_patches(kubeadms_api: ApiServer, our_api: ApiServer) -> None:
     assert our_api.object(kube_proxy.DAEMON_SET)["spec"]["template"]["metadata"]["annotations"] == {"example.test/patched": "yes"}
 
 
-@pytest.mark.parametrize("release", [OLD, MIDDLE, NEW])
+@pytest.mark.parametrize("release", RELEASES)
 def test_a_customised_corefile_and_the_number_of_replicas_are_kept(release: str, kubeadms_api: ApiServer, our_api: ApiServer) -> None:
     text = document(release)
     kept: dict[str, Any] = {}

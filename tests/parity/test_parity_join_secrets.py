@@ -35,9 +35,9 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._runner.interpre
 from ansible_collections.kubephase.cluster.plugins.module_utils._tokens.cluster_info import CLUSTER_INFO
 from ansible_collections.kubephase.cluster.plugins.plugin_utils.document_stream import read
 from ansible_collections.kubephase.cluster.tests.parity.apiserver import ONE_WORKER, SUPER_ADMIN, ApiServer, kubeadms_api, our_api
-from ansible_collections.kubephase.cluster.tests.parity.cases import FIRST_V1BETA4_MINOR, minor_of
+from ansible_collections.kubephase.cluster.tests.parity.cases import FIRST_V1BETA4_MINOR, RELEASES, minor_of
 from ansible_collections.kubephase.cluster.tests.parity.oracle import kubeadm, run_kubeadm
-from ansible_collections.kubephase.cluster.tests.parity.test_parity_upload_certs import ETCDS, KEY, RELEASES, document, kubeadm_does
+from ansible_collections.kubephase.cluster.tests.parity.test_parity_upload_certs import ETCDS, KEY, document, kubeadm_does
 
 __all__ = ["kubeadms_api", "our_api"]
 

@@ -21,12 +21,11 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._runner.engine i
 from ansible_collections.kubephase.cluster.plugins.module_utils._tokens.bootstrap_token import BootstrapTokenPhase
 from ansible_collections.kubephase.cluster.plugins.plugin_utils.document_stream import read
 from ansible_collections.kubephase.cluster.tests.parity.apiserver import SUPER_ADMIN, ApiServer, kubeadms_api, our_api
-from ansible_collections.kubephase.cluster.tests.parity.cases import FIRST_V1BETA4_MINOR, minor_of
+from ansible_collections.kubephase.cluster.tests.parity.cases import FIRST_V1BETA4_MINOR, RELEASES, minor_of
 from ansible_collections.kubephase.cluster.tests.parity.oracle import kubeadm, run_kubeadm
 
 __all__ = ["kubeadms_api", "our_api"]
 
-RELEASES = ("1.22.17", "1.28.15", "1.37.1")
 SLACK = timedelta(minutes=3)
 
 PLAIN = """

@@ -20,7 +20,7 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._upload_config.c
 from ansible_collections.kubephase.cluster.plugins.module_utils._upload_config.mark import MarkControlPlanePhase
 from ansible_collections.kubephase.cluster.plugins.module_utils._upload_config.upload import UploadConfigPhase
 from ansible_collections.kubephase.cluster.tests.parity.apiserver import ONE_WORKER, SUPER_ADMIN, ApiServer, kubeadms_api, our_api
-from ansible_collections.kubephase.cluster.tests.parity.cases import FIRST_V1BETA4_MINOR, Case, minor_of
+from ansible_collections.kubephase.cluster.tests.parity.cases import FIRST_V1BETA4_MINOR, RELEASES, Case, minor_of
 from ansible_collections.kubephase.cluster.tests.parity.ours import documents
 
 __all__ = ["kubeadms_api", "our_api"]
@@ -117,7 +117,6 @@ ENVIRONMENT = (
 """
 )
 
-RELEASES = ("1.22.17", "1.28.15", "1.37.1")
 EVERYWHERE = {"defaults": DEFAULTS, "rich": RICH, "kubelet": DEFAULTS + KUBELET, "external-etcd": EXTERNAL}
 LATER = {"rich-v1beta4": RICH + ONLY_V1BETA4, "environment": ENVIRONMENT}
 PAIRS = [(name, release) for release in RELEASES for name in (*EVERYWHERE, *(LATER if minor_of(release) >= FIRST_V1BETA4_MINOR else ()))]
