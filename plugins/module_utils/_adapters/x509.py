@@ -32,6 +32,7 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._plan.files impo
 
 try:
     from cryptography import x509
+    from cryptography.hazmat.backends import default_backend
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec, rsa
     from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
@@ -127,7 +128,18 @@ def generate_key(algorithm: str) -> Any:
     curve = _CURVES.get(algorithm)
     if curve is not None:
         return ec.generate_private_key(getattr(ec, curve)())
+    _trust_new_keys()
     return rsa.generate_private_key(public_exponent=65537, key_size=int(algorithm.rpartition("-")[2]))
+
+
+def _trust_new_keys() -> None:
+    """Keep the library from proving each key that it has just made: before 39 it does, which is a third of the time.
+
+    Keys that were there before have been read, and proven, by the time that any is made.
+    """
+    backend = default_backend()
+    if hasattr(backend, "_rsa_skip_check_key"):
+        backend._rsa_skip_check_key = True
 
 
 def private_pem(key: Any) -> bytes:
