@@ -58,6 +58,15 @@ options:
       - keep
       - always
     default: never
+  node_labels:
+    description:
+      - As for M(kubephase.cluster.node_settings). The Node is looked at only if these or O(node_taints) are given, empty ones included.
+    type: dict
+  node_taints:
+    description:
+      - As for M(kubephase.cluster.node_settings).
+    type: list
+    elements: dict
   serving_certificates:
     description:
       - Who sees to the serving certificates of kubelets. Filled in on the controller from the variable
@@ -101,6 +110,11 @@ state:
   returned: success
   type: str
   sample: serving
+node_settings:
+  description: The name of the Node, and whether it lacks labels or taints of the inventory or has some that the inventory gave up.
+  returned: success
+  type: dict
+  sample: {"node": "cp1", "pending": false}
 healthy:
   description: Whether its API server answers and says that it is well, or does not talk to strangers; not asked for a worker.
   returned: success
@@ -246,6 +260,7 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.bootstr
 from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.finalize import KubeletFinalizePhase
 from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.start import KubeletStartPhase
 from ansible_collections.kubephase.cluster.plugins.module_utils._manifests.phase import StaticPodPhase
+from ansible_collections.kubephase.cluster.plugins.module_utils._node_settings.state import NodeSettingsState
 from ansible_collections.kubephase.cluster.plugins.module_utils._pki.certs import CertsPhase
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner.interpreter import World
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner.module import run
@@ -268,6 +283,7 @@ _MANIFESTS = {"components": ["kube-apiserver", "kube-controller-manager", "kube-
 PHASES = (
     Surveyed(STATE, HostState(), always=True, becomes=BECOMES),
     Surveyed(STATE, ServingState(), always=True, becomes=BECOMES),
+    Surveyed(STATE, NodeSettingsState(), always=True, becomes=BECOMES),
     Surveyed("guard", GuardPhase(), always=True, becomes=(INIT, CONTROL_PLANE)),
     Surveyed("certs", CertsPhase()),
     Surveyed("kubeconfig", KubeconfigPhase()),
@@ -340,6 +356,8 @@ def main() -> None:
         "manifest_content": {"type": "str", "no_log": True},
         "upload_certs": {"type": "bool", "default": False},
         "verify_kubelets": {"type": "str", "choices": ["never", "keep", "always"], "default": "never"},
+        "node_labels": {"type": "dict"},
+        "node_taints": {"type": "list", "elements": "dict"},
         "serving_certificates": {"type": "str", "choices": ["self-signed", "kubelet", "collection"], "default": "self-signed"},
     }
     run(make, libraries, spec, durations=("renew_before",))

@@ -66,6 +66,14 @@ class Cri:
         found = [_container(each) for each in _dig(_mapping(answer.output), "containers") or () if isinstance(each, dict)]
         return tuple(sorted(found, key=lambda each: each.created, reverse=True))
 
+    def version(self, socket: str) -> str:
+        """Tell the runtime and its version, such as containerd 1.7.27."""
+        answer = self._call(_endpoint(socket), "version")
+        if answer.problem:
+            raise Unusable(socket, f"the runtime does not tell its version: {answer.problem}", "See that the container runtime is running")
+        said = {name.strip(): value.strip() for name, _colon, value in (line.partition(":") for line in answer.output.splitlines())}
+        return f"{said.get('RuntimeName', '')} {said.get('RuntimeVersion', '')}".strip()
+
     def logs(self, socket: str, container: str, lines: int = 20) -> str:
         """Give a container's last lines; what cannot be read is no reason to hide the real problem."""
         answer = self._call(_endpoint(socket), "logs", "--tail", str(lines), container, both=True)

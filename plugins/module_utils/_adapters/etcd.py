@@ -121,6 +121,7 @@ class Etcd:
             _number(answer, "header", "cluster_id"),
             _number(answer, "leader"),
             str(answer.get("version", "")),
+            _number(answer, "dbSize"),
         )
 
     def add(self, endpoints: Sequence[str], access: EtcdAccess, peer_url: str, learner: bool) -> EtcdView:

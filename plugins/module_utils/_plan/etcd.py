@@ -59,6 +59,8 @@ class EtcdState:
     cluster: int = 0
     leader: int = 0
     version: str = ""
+    # Of the file, in bytes.
+    size: int = 0
 
 
 @dataclass(frozen=True)

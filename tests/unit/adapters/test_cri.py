@@ -90,6 +90,14 @@ def test_a_runtime_tells_what_it_is(crictl: Crictl) -> None:
     assert sorted(crictl.calls()) == ["images -o json", "info", "runtime-config"]
 
 
+def test_a_runtime_tells_its_version(crictl: Crictl) -> None:
+    crictl.answers("version", "Version:  0.1.0\nRuntimeName:  containerd\nRuntimeVersion:  1.7.27~ds1\nRuntimeApiVersion:  v1\n")
+    assert crictl.adapter.version(crictl.endpoint) == "containerd 1.7.27~ds1"
+    crictl.answers("version", "", "no answer", 1)
+    with pytest.raises(Unusable, match="does not tell its version: no answer"):
+        crictl.adapter.version(crictl.endpoint)
+
+
 def test_a_socket_without_its_scheme_will_do_and_the_config_need_not_be_asked(crictl: Crictl) -> None:
     assert crictl.adapter.look(crictl.endpoint[len("unix://") :], config=False).tells_config is None
     assert sorted(crictl.calls()) == ["images -o json", "info"]
