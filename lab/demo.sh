@@ -16,7 +16,7 @@ site=(ansible-playbook kubephase.cluster.site -i "$inventory"
   -e "kubephase_config_file=$manifests/kubeadm.yaml" -e "kubephase_addon_manifest=$manifests/flannel.yaml")
 
 say "What would change: --check --diff"
-"${site[@]}" --check --diff | grep -E '^(\+\+\+|TASK|.*: ok=)' || true
+"${site[@]}" --check --diff | grep -E '^(\+\+\+|\[[0-9]|.*: ok=)' || true
 
 say "The real run"
 "${site[@]}"
