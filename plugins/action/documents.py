@@ -39,6 +39,7 @@ from ansible_collections.kubephase.cluster.plugins.plugin_utils.serving_certific
 )
 
 _OWN = "documents"
+_TAKE_MANIFEST = ("addon", "phase_plan", "offline_bundle")
 _KEPT_CODE = "kubephase.cluster.with_kept_code"
 _CONTROLLER_OPTIONS = {"config_file", "advertise_interface", *KIND_OPTIONS}
 
@@ -79,6 +80,7 @@ class ActionModule(ActionBase):
         options.update({"advertise_interface": interface} if interface else {})
         options.update(secret_options(module, options, secrets.plain()))
         options.update(serving_options(module, mode, options))
+        options.update(self._manifest(module, options, variables))
         options.update({"policy": self._policy(variables)} if needs_policy(module, options) else {})
         done = self._from_bundle if is_taken(module, options) else self._module
         return {**result, **done(options, variables, settled)}
@@ -158,17 +160,29 @@ class ActionModule(ActionBase):
         return self._templar.template(variables.get(f"kubephase_{option}"))
 
     def _read_file(self, path: Any, variables: Mapping[str, Any]) -> list[Source]:
-        if not isinstance(path, str):
-            raise AnsibleActionFail(f"config_file: found {type(path).__name__}; expected the path of a kubeadm.yaml on the controller")
-        beside = [variables.get("inventory_dir"), self._loader.get_basedir(), os.getcwd()]
-        places = [os.path.join(directory, os.path.expanduser(path)) for directory in beside if directory]
-        for place in dict.fromkeys(places):
-            if os.path.isfile(place):
-                return read(self._text(place), os.path.basename(place))
-        raise AnsibleActionFail(f"config_file: {path} is not a file on the controller. Looked at: {', '.join(dict.fromkeys(places))}")
+        text, place = self._file("config_file", path, variables)
+        return read(text, os.path.basename(place))
 
-    def _text(self, path: str) -> str:
+    def _manifest(self, module: str, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
+        """Read the manifest that is applied with the addons, for the modules that look at it and were not given one."""
+        path = self._templar.template(variables.get("kubephase_addon_manifest"))
+        if not path or module not in _TAKE_MANIFEST or any(options.get(name) for name in ("manifest", "manifest_content")):
+            return {}
+        return {"manifest_content": self._file("kubephase_addon_manifest", path, variables)[0]}
+
+    def _file(self, what: str, path: Any, variables: Mapping[str, Any]) -> tuple[str, str]:
+        """Find a file of the controller: beside the inventory, beside the playbook, or where Ansible was started."""
+        if not isinstance(path, str):
+            raise AnsibleActionFail(f"{what}: found {type(path).__name__}; expected the path of a file on the controller")
+        beside = [variables.get("inventory_dir"), self._loader.get_basedir(), os.getcwd()]
+        places = dict.fromkeys(os.path.join(directory, os.path.expanduser(path)) for directory in beside if directory)
+        for place in places:
+            if os.path.isfile(place):
+                return self._text(what, place), place
+        raise AnsibleActionFail(f"{what}: {path} is not a file on the controller. Looked at: {', '.join(places)}")
+
+    def _text(self, what: str, path: str) -> str:
         try:
             return str(self._loader.get_text_file_contents(path))
         except (AnsibleError, OSError, UnicodeDecodeError) as error:
-            raise AnsibleActionFail(f"config_file: {path} cannot be read: {error}") from None
+            raise AnsibleActionFail(f"{what}: {path} cannot be read: {error}") from None

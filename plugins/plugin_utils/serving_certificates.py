@@ -72,7 +72,9 @@ def known_host(name: str, variables: Mapping[str, Any]) -> KnownHost:
     own = variables.get("kubephase_serving_names") or []
     stated = [variables.get("ansible_host"), *([own] if isinstance(own, str) else own)]
     plans = (variables.get(each) for each in ("kubephase_plan", "init_plan", "join_plan"))
-    found: Mapping[str, Any] = next((plan["serving"] for plan in plans if isinstance(plan, Mapping) and (plan.get("serving") or {}).get("addresses")), {})
+    found: Mapping[str, Any] = next(
+        (plan["serving"] for plan in plans if isinstance(plan, Mapping) and (plan.get("serving") or {}).get("addresses")), {}
+    )
     return KnownHost(name, tuple(str(each) for each in stated if each), found)
 
 
