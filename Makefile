@@ -15,7 +15,7 @@ export PYTHONPATH := $(CURDIR)/.ansible/collections
 export LC_ALL := C.UTF-8
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 
-.PHONY: help setup demo test test-all lint sanity unit parity parity-all molecule live live-all bench build lab-up lab-down lab-selftest clean
+.PHONY: help setup demo test test-all lint sanity unit compat compat-all changelog parity parity-all molecule live live-all bench build lab-up lab-down lab-selftest clean
 
 help: ## Show the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -32,10 +32,10 @@ $(LINK):
 demo: setup ## Bring up five lab nodes, run the site playbook on them and show the result
 	@bash lab/demo.sh
 
-test: lint unit sanity parity molecule live ## Run every suite; what .ci/run calls
+test: lint unit sanity compat parity molecule live ## Run every suite; what .ci/run calls
 	@echo "make test: all suites passed"
 
-test-all: lint unit sanity parity-all molecule live-all lab-selftest ## Every suite with what takes longer: all minors, all kills, 1.28 live
+test-all: lint unit sanity compat-all parity-all molecule live-all lab-selftest ## Every suite with what takes longer: all minors, all kills, 1.28 live
 	@bash extensions/molecule/run.sh serving default@1.28.15
 	@echo "make test-all: all suites passed"
 
@@ -52,6 +52,12 @@ sanity: setup ## ansible-test sanity on the built collection
 unit: setup ## Unit tests of the pure code, the architecture test, the documentation test
 	pytest -q -n 2 tests/unit tests/integration
 
+compat: setup ## The controller's part with newer ansible-cores and Pythons, the hosts' part with Python 3.9, the execution environment
+	@bash tests/compat.sh
+
+compat-all: setup ## The same with every test of the controller's part, and ansible-test sanity of the newest ansible-core
+	@bash tests/compat.sh all
+
 parity: setup ## Compare with real kubeadm 1.22.17, 1.28.15 and 1.37.1
 	pytest -q -n 2 tests/parity
 
@@ -61,14 +67,19 @@ parity-all: setup ## Compare with real kubeadm of every minor from 1.22 to 1.37
 molecule: setup ## Scenarios on real nodes: one with usual documents, one with rich ones, five nodes
 	@bash extensions/molecule/run.sh default rich ha
 
-live: setup ## Init on a real node: deviations, kills, reconfiguration, secrets, selection of phases
-	pytest -q $(addprefix tests/live/test_live_,first_run.py selection.py deviations.py reconfigure.py secrets.py kills.py)
+LIVE := first_run selection deviations reconfigure secrets kills join_faults interop interop_ours join_secrets report examples artifact
 
-live-all: setup ## The same with every kill; faults and secrets of join, interoperability with kubeadm, serving certificates
+live: setup ## On real nodes: deviations, kills, faults of join, interoperability with kubeadm, secrets, the report, an example, the artifact
+	pytest -q $(patsubst %,tests/live/test_live_%.py,$(LIVE))
+
+live-all: setup ## The same with every kill, every fault and every example; serving certificates
 	pytest -q tests/live --all-kills
 
 bench: setup ## Measure against kubeadm on equal nodes (PARTS="pki init workers site serving"); prints ratios, never fails on a figure
 	@bash tests/bench/run.sh
+
+changelog: setup ## Bring the changelog of the version in galaxy.yml up to date; takes the fragments in
+	antsibull-changelog release --update-existing --reload-plugins
 
 build: setup ## Build the collection artifact into the cache
 	@bash tests/build.sh

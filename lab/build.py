@@ -10,22 +10,35 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab.bare import bare_artifact, bare_reference, ensure_bare_image
+from lab.bundle import bundle_artifact
 from lab.cache import Artifact, Store, content_of
 from lab.gobuild import program_artifact
 from lab.images import FILES, image_artifacts, pause_artifact, verify_against_kubeadm
 from lab.node_image import base_artifact, ensure_node_image, node_reference, tree_artifact
+from lab.packages import distribution_artifact
 from lab.podman import LIMITS, image_exists, podman
 from lab.progress import Progress
 from lab.recipes import Release, kubernetes, programs
+from lab.repository import repository_artifact
 from lab.toolchain import Go, ensure
 
 
 @dataclass(frozen=True)
+class Offered:
+    """What bare nodes can be prepared from: a repository to serve, and a bundle."""
+
+    repository: Path
+    bundle: Path
+
+
+@dataclass(frozen=True)
 class Built:
-    """What `up` starts nodes from."""
+    """What `up` starts nodes from; bare ones are offered what they lack, and get images only where they were asked for."""
 
     node_image: str
-    containerd_template: Path
+    containerd_template: Path | None = None
+    offered: Offered | None = None
 
 
 @dataclass(frozen=True)
@@ -38,11 +51,25 @@ class Recipe:
     images: tuple[Artifact, ...]
     tree: Artifact
     template: Artifact
+    bare: Artifact
+    distribution: Artifact
+    repository: Artifact
+    bundle: Artifact
 
     @property
-    def artifacts(self) -> tuple[Artifact, ...]:
-        """List them all."""
-        return (self.base, *self.programs, *self.images, self.tree, self.template)
+    def built(self) -> tuple[Artifact, ...]:
+        """List what every cluster of the release is made of."""
+        return (self.base, *self.programs, *self.images)
+
+    @property
+    def whole(self) -> tuple[Artifact, ...]:
+        """List what nodes add that have everything on them."""
+        return (self.tree, self.template)
+
+    @property
+    def offers(self) -> tuple[Artifact, ...]:
+        """List what bare nodes add."""
+        return (self.bare, self.distribution, self.repository, self.bundle)
 
 
 def recipe(store: Store, go: Go, of: Release) -> Recipe:
@@ -53,7 +80,20 @@ def recipe(store: Store, go: Go, of: Release) -> Recipe:
     images = tuple(image_artifacts(store, of, named, base))
     tree = tree_artifact(store, of, named)
     template = _template_artifact(store, of, base, tree, images)
-    return Recipe(of, base, tuple(named.values()), images, tree, template)
+    bare = bare_artifact()
+    distribution = distribution_artifact(store, base, bare)
+    return Recipe(
+        of,
+        base,
+        tuple(named.values()),
+        images,
+        tree,
+        template,
+        bare,
+        distribution,
+        repository_artifact(store, of, named, distribution),
+        bundle_artifact(store, of, named, images, distribution),
+    )
 
 
 def kubeadm(store: Store, version: str) -> Path:
@@ -69,23 +109,58 @@ def build(store: Store, of: Release) -> Built:
     """Make what is missing of a release and say so, or say in one line that nothing is."""
     everything = recipe(store, ensure(store), of)
     reference = node_reference(everything.base, everything.tree)
-    steps = len(everything.artifacts) + 1
-    if all(store.has(artifact) for artifact in everything.artifacts) and image_exists(reference):
-        Progress(0).note(f"lab: everything for {of.version} is there ({steps} artifacts in {store.root})")
-    else:
-        _make(store, everything, Progress(steps))
-    return Built(reference, store.path(everything.template) / "containerd")
+    wanted = (*everything.built, *everything.whole)
+    if not _is_there(store, of, wanted, reference):
+        _make(store, everything, Progress(len(wanted) + 1))
+    return Built(reference, containerd_template=store.path(everything.template) / "containerd")
 
 
-def _make(store: Store, everything: Recipe, progress: Progress) -> None:
+def build_bare(store: Store, of: Release, images: bool = False) -> Built:
+    """Make what is missing for bare nodes of a release: they themselves, and what they can be prepared from.
+
+    With images they get containerd's directory filled beforehand, as if somebody had imported them, though no containerd.
+    """
+    everything = recipe(store, ensure(store), of)
+    reference = bare_reference(everything.base, everything.bare)
+    template = everything.whole if images else ()
+    wanted = (*everything.built, *everything.offers, *template)
+    if not _is_there(store, of, wanted, reference):
+        progress = Progress(len(wanted) + 1)
+        _make_built(store, everything, progress)
+        _step(store, everything.bare, progress)
+        if image_exists(reference):
+            progress.cached("bare node image")
+        else:
+            with progress.step("bare node image", done="made"):
+                ensure_bare_image(store, everything.base, everything.bare)
+        for artifact in (*everything.offers[1:], *template):
+            _step(store, artifact, progress)
+    filled = store.path(everything.template) / "containerd" if images else None
+    return Built(reference, filled, Offered(store.path(everything.repository), store.path(everything.bundle)))
+
+
+def _is_there(store: Store, of: Release, wanted: tuple[Artifact, ...], reference: str) -> bool:
+    there = all(store.has(artifact) for artifact in wanted) and image_exists(reference)
+    if there:
+        Progress(0).note(f"lab: everything for {of.version} is there ({len(wanted) + 1} artifacts in {store.root})")
+    return there
+
+
+def _make_built(store: Store, everything: Recipe, progress: Progress) -> None:
     # The base waits for the network while the compiler waits for nothing, so the two run side by side.
     beside = _Beside(store, everything.base, progress)
     for artifact in everything.programs:
         _step(store, artifact, progress)
     beside.join()
-    for artifact in (*everything.images, everything.tree):
+    for artifact in everything.images:
         _step(store, artifact, progress)
-    verify_against_kubeadm(store.path(everything.tree) / "usr/bin/kubeadm", everything.release, progress.note)
+    kubeadm = next(program for program in everything.programs if program.name.startswith("kubeadm "))
+    verify_against_kubeadm(store.path(kubeadm) / "kubeadm", everything.release, progress.note)
+
+
+def _make(store: Store, everything: Recipe, progress: Progress) -> None:
+    _make_built(store, everything, progress)
+    _step(store, everything.tree, progress)
     reference = node_reference(everything.base, everything.tree)
     if image_exists(reference):
         progress.cached("node image")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Callable
 
 from lab import check, cluster, inventory, layout, preconditions, recipes
-from lab.build import build, kubeadm
+from lab.build import Offered, build, build_bare, kubeadm
 from lab.cache import Store, cache_root
 from lab.errors import LabError
 from lab.instance import Instance, load, recorded
@@ -53,10 +53,14 @@ def parser() -> argparse.ArgumentParser:
 
     command("kubeadm", "build kubeadm of any version from 1.22 on and print its path", instance=False).add_argument("version")
     command("build", "build everything that a cluster of a release needs", release=True, instance=False)
+    command("repository", "build the apt repository of a release and print its path", release=True, instance=False)
+    command("bundle", "build the offline bundle of a release and print its path", release=True, instance=False)
     up = command("up", "bring nodes up, or put right what stopped; prints the inventory's path", release=True)
     up.add_argument("--nodes", type=int, help="how many nodes: one control plane, the rest workers")
     up.add_argument("--control-planes", type=int)
     up.add_argument("--workers", type=int)
+    up.add_argument("--bare", action="store_true", help="nodes without anything of Kubernetes, and a repository to prepare them from")
+    up.add_argument("--images", action="store_true", help="with --bare: new nodes have the images already, though no containerd")
     command("down", "remove what up made")
     command("status", "show this instance's nodes and the other instances of this cache")
     command("check", "prove that no packet leaves the machine and that the nodes reach each other")
@@ -119,8 +123,29 @@ def _up(arguments: argparse.Namespace, store: Store) -> int:
     name, counts = instance_of(arguments), counts_of(arguments)
     before = load(store, name)
     of = _prepare(arguments, default=before.release if before else recipes.DEFAULT_RELEASE)
-    cluster.refuse_other_release(before, name, of)
-    print(cluster.up(store, name, of, counts, build(store, of)))
+    bare = arguments.bare or (before is not None and before.bare)
+    cluster.refuse_other_kind(before, name, of, bare)
+    if arguments.images and not bare:
+        raise LabError("--images goes with --bare; other nodes have the images anyway")
+    built = build_bare(store, of, arguments.images) if bare else build(store, of)
+    print(cluster.up(store, name, of, counts, built))
+    return 0
+
+
+def _offered(arguments: argparse.Namespace, store: Store) -> Offered:
+    offered = build_bare(store, _prepare(arguments)).offered
+    if offered is None:
+        raise LabError("nothing was built that a bare node could be prepared from")
+    return offered
+
+
+def _repository(arguments: argparse.Namespace, store: Store) -> int:
+    print(_offered(arguments, store).repository)
+    return 0
+
+
+def _bundle(arguments: argparse.Namespace, store: Store) -> int:
+    print(_offered(arguments, store).bundle)
     return 0
 
 
@@ -138,7 +163,7 @@ def _status(arguments: argparse.Namespace, store: Store) -> int:
     for instance in recorded(store):
         containers = states(instance.name)
         mark = "*" if instance.name == name else " "
-        print(f"{mark} {instance.name}  Kubernetes {instance.release}  {instance.subnet}")
+        print(f"{mark} {instance.name}  Kubernetes {instance.release}  {instance.subnet}{'  bare' if instance.bare else ''}")
         for node in instance.nodes:
             print(f"    {node.name:<24} {node.role:<14} {node.address:<16} {containers.get(node.name, 'absent')}")
     if load(store, name) is None:
@@ -178,6 +203,8 @@ def _selftest(arguments: argparse.Namespace, store: Store) -> int:
 COMMANDS: dict[str, Callable[[argparse.Namespace, Store], int]] = {
     "kubeadm": _kubeadm,
     "build": _build,
+    "repository": _repository,
+    "bundle": _bundle,
     "up": _up,
     "down": _down,
     "status": _status,

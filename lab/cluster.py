@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lab import firewall, identity, inventory, manifests, network, nodes
+from lab import firewall, identity, inventory, manifests, network, nodes, offers, server
 from lab.build import Built
 from lab.cache import Store
 from lab.errors import LabError
 from lab.instance import Instance, directory, load, save
+from lab.layout import gateway
 from lab.layout import nodes as laid_out
 from lab.progress import Progress
 from lab.recipes import Release
@@ -26,10 +27,11 @@ def up(store: Store, name: str, of: Release, counts: Counts | None, built: Built
     """Bring an instance to the asked state from whatever state it is in; say where its inventory is."""
     with store.lock(f"instance-{name}"):
         before = load(store, name)
-        refuse_other_release(before, name, of)
+        refuse_other_kind(before, name, of, built.offered is not None)
         control_planes, workers = counts or (before.counts if before else SMALLEST)
         subnet = network.ensure_network(store, name, before.network if before else None)
-        instance = Instance(name, of.version, str(subnet), laid_out(name, subnet, control_planes, workers))
+        bare = built.offered is not None
+        instance = Instance(name, of.version, str(subnet), laid_out(name, subnet, control_planes, workers), bare)
         # Recorded before the first node, so that down finds everything even after a kill.
         save(store, instance)
         # Before the first node as well: no packet may leave while the nodes start.
@@ -37,12 +39,23 @@ def up(store: Store, name: str, of: Release, counts: Counts | None, built: Built
         _remove_surplus(store, instance)
         identity.write(store, instance)
         manifests.write(store, instance, of)
+        if built.offered is not None:
+            offers.write(store, instance, built.offered)
+            server.ensure(store, name, gateway(subnet), built.offered.repository)
         _start(store, instance, built)
+        if built.offered is not None:
+            server.wait(store, name)
         return inventory.write(store, instance)
 
 
-def refuse_other_release(before: Instance | None, name: str, of: Release) -> None:
-    """Nodes keep the release that they were made with."""
+def refuse_other_kind(before: Instance | None, name: str, of: Release, bare: bool) -> None:
+    """Nodes keep the release that they were made with, and bare ones are made bare."""
+    if before is not None and before.bare != bare:
+        kinds = ("whole", "bare") if bare else ("bare", "whole")
+        raise LabError(
+            f"the nodes of instance {name} were made {kinds[0]}; take it down first (python3 -m lab down --instance {name}), "
+            f"or give the {kinds[1]} ones another --instance"
+        )
     if before is not None and before.release != of.version:
         raise LabError(
             f"instance {name} holds Kubernetes {before.release}; take it down first (python3 -m lab down --instance {name}), "
@@ -78,6 +91,7 @@ def _remove_surplus(store: Store, instance: Instance) -> None:
 def down(store: Store, name: str) -> bool:
     """Remove exactly what up made; say whether there was anything."""
     with store.lock(f"instance-{name}"):
+        server.end(store, name)
         there = sorted(nodes.states(name))
         home = directory(store, name)
         nodes.remove(there)

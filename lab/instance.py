@@ -23,6 +23,8 @@ class Instance:
     release: str
     subnet: str
     nodes: tuple[Node, ...]
+    # Without anything that makes a machine a node.
+    bare: bool = False
 
     @property
     def network(self) -> IPv4Network:
@@ -51,7 +53,7 @@ def load(store: Store, name: str) -> Instance | None:
         return None
     found = json.loads(record.read_text())
     nodes = tuple(Node(**node) for node in found["nodes"])
-    return Instance(found["name"], found["release"], found["subnet"], nodes)
+    return Instance(found["name"], found["release"], found["subnet"], nodes, found.get("bare", False))
 
 
 def save(store: Store, instance: Instance) -> None:

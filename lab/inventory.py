@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 
+from lab import offers
 from lab.cache import Store
 from lab.identity import client_key, ssh_options
 from lab.instance import Instance, directory, write_whole
@@ -24,11 +26,12 @@ def path(store: Store, instance: str) -> Path:
 def write(store: Store, instance: Instance) -> Path:
     """Write the inventory and say where."""
     target = path(store, instance.name)
-    write_whole(target, render(instance, str(client_key(store, instance.name)), ssh_options(store, instance.name)))
+    key = str(client_key(store, instance.name))
+    write_whole(target, render(instance, key, ssh_options(store, instance.name), offers.variables(store, instance)))
     return target
 
 
-def render(instance: Instance, key: str, options: list[str]) -> str:
+def render(instance: Instance, key: str, options: list[str], variables: Mapping[str, object] | None = None) -> str:
     """Spell the inventory; a JSON string is a YAML string, so quoting needs no library."""
     lines = [
         f"# Lab instance {instance.name}, Kubernetes {instance.release}; written by `python3 -m lab up`.",
@@ -40,6 +43,7 @@ def render(instance: Instance, key: str, options: list[str]) -> str:
         f"    ansible_ssh_common_args: {json.dumps(shlex.join(options))}",
         f"    lab_instance: {json.dumps(instance.name)}",
         f"    lab_kubernetes_version: {json.dumps(instance.release)}",
+        *(f"    {name}: {json.dumps(value)}" for name, value in (variables or {}).items()),
         "  children:",
     ]
     for role in (CONTROL_PLANE, WORKER):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from lab.cache import Artifact, Store, content_of
@@ -67,18 +67,7 @@ def tree_artifact(store: Store, of: Release, programs: Mapping[str, Artifact]) -
             copy(store.path(artifact) / name, target / "usr/bin" / name)
         for plugin in store.path(plugins).iterdir():
             copy(plugin, target / "opt/cni/bin" / plugin.name)
-        for name, place in NODE_FILES.items():
-            written = target / place
-            written.parent.mkdir(parents=True, exist_ok=True)
-            written.write_text((FILES / name).read_text().replace("@PAUSE_TAG@", of.pause_tag))
-            written.chmod(0o755 if name in EXECUTABLE else 0o644)
-        wants = target / "etc/systemd/system/multi-user.target.wants"
-        wants.mkdir(parents=True)
-        for unit in ENABLED:
-            (wants / f"{unit}.service").symlink_to(f"/usr/lib/systemd/system/{unit}.service")
-
-        for unit in MASKED:
-            (wants.parent / unit).symlink_to("/dev/null")
+        lay_out(target, NODE_FILES, ENABLED, of.pause_tag)
 
     inputs = {
         "masked": list(MASKED),
@@ -89,6 +78,21 @@ def tree_artifact(store: Store, of: Release, programs: Mapping[str, Artifact]) -
         "programs": sorted(artifact.digest for artifact in (*tools.values(), plugins)),
     }
     return Artifact(f"node-tree {of.version}", inputs, make)
+
+
+def lay_out(target: Path, names: Iterable[str], enabled: Iterable[str], pause_tag: str = "") -> None:
+    """Put files of lab/files where they go in a node, and switch its units on and off."""
+    for name in names:
+        written = target / NODE_FILES[name]
+        written.parent.mkdir(parents=True, exist_ok=True)
+        written.write_text((FILES / name).read_text().replace("@PAUSE_TAG@", pause_tag))
+        written.chmod(0o755 if name in EXECUTABLE else 0o644)
+    wants = target / "etc/systemd/system/multi-user.target.wants"
+    wants.mkdir(parents=True)
+    for unit in enabled:
+        (wants / f"{unit}.service").symlink_to(f"/usr/lib/systemd/system/{unit}.service")
+    for unit in MASKED:
+        (wants.parent / unit).symlink_to("/dev/null")
 
 
 def base_reference(base: Artifact) -> str:
@@ -106,10 +110,15 @@ def ensure_node_image(store: Store, base: Artifact, tree: Artifact) -> str:
     reference = node_reference(base, tree)
     with store.lock("podman-images"):
         if not image_exists(reference):
-            if not image_exists(base_reference(base)):
-                import_image(store.path(base) / "rootfs.tar", base_reference(base))
+            ensure_base_image(store, base)
             build_image(f"FROM {base_reference(base)}\nCOPY . /\n", store.path(tree), reference)
     return reference
+
+
+def ensure_base_image(store: Store, base: Artifact) -> None:
+    """Put the base into podman's storage unless it is there; its caller holds the lock."""
+    if not image_exists(base_reference(base)):
+        import_image(store.path(base) / "rootfs.tar", base_reference(base))
 
 
 def copy(source: Path, target: Path) -> None:

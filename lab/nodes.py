@@ -56,10 +56,11 @@ def _make_volumes(store: Store, instance: str, node: Node, built: Built) -> None
     place = node_directory(store, instance, node)
     for volume, (_, mode) in VOLUMES.items():
         remove_tree(place / volume)
-        if volume != "containerd":
+        if volume != "containerd" or built.containerd_template is None:
             (place / volume).mkdir(parents=True)
             (place / volume).chmod(mode)
-    copy_template(built.containerd_template, place / "containerd")
+    if built.containerd_template is not None:
+        copy_template(built.containerd_template, place / "containerd")
 
 
 def copy_template(template: Path, target: Path) -> None:

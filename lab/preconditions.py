@@ -21,6 +21,9 @@ FOR_BUILDING = {
     # The static C of pause and flannel needs the C library's headers, which no command stands for.
     "/usr/include/stdio.h": "libc6-dev",
     "debootstrap": "debootstrap",
+    "gpg": "gpg",
+    "gpgconf": "gpgconf",
+    "/usr/bin/gpg-agent": "gpg-agent",
     "unshare": "util-linux",
     "tar": "tar",
 }

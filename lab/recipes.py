@@ -64,6 +64,13 @@ DEFAULT_RELEASE = "1.37.1"
 ON_NODES = ("kubeadm", "kubelet", "kubectl")
 IN_IMAGES = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy")
 
+# What a node needs of the distribution: on bare nodes these come from the lab's repository or bundle.
+FROM_DISTRIBUTION = (
+    "conntrack", "containerd", "ebtables", "ethtool", "iptables", "python3-cryptography", "python3-yaml", "runc", "socat",
+)  # fmt: skip
+# The Kubernetes project calls its packages 1.37.1-1.1.
+PACKAGE_REVISION = "1.1"
+
 CRICTL = "1.36.0"
 CNI_PLUGINS = "1.9.1"
 FLANNEL = "0.26.7"

@@ -8,11 +8,5 @@ mkdir -p "$place"
 ansible-galaxy collection build --force --output-path "$place" >/dev/null
 version=$(sed -n 's/^version: //p' galaxy.yml)
 artifact=$place/kubephase-cluster-$version.tar.gz
-
-stray=$(tar -tzf "$artifact" | grep -vE '^(FILES\.json|MANIFEST\.json|LICENSE|README\.md|CONTRIBUTING\.md|CHANGELOG\.(md|rst)|requirements\.txt|(changelogs|docs|extensions|meta|playbooks|plugins|roles)(/.*)?|tests(/(config\.yml|sanity.*)?)?)$' || true)
-junk=$(tar -tzf "$artifact" | grep -E '(__pycache__|\.pyc$|\.cache|\.venv|/output/|\.tar\.gz$)' || true)
-if [ -n "$stray$junk" ]; then
-  printf 'The artifact holds files that do not belong there:\n%s\n%s\n' "$stray" "$junk" >&2
-  exit 1
-fi
+python3 tests/artifact.py "$artifact"
 echo "$artifact"

@@ -30,9 +30,12 @@ fi
 export PATH=$tools:$PATH
 
 cd "$collection"
-ansible-test sanity --color no --python 3.11
-for minor in 9 10 12 13; do
-  if "python3.$minor" -c '' 2>/dev/null; then
+own=$(python -c 'import sys; print(sys.version_info.minor)')
+ansible-test sanity --color no --python "3.$own"
+for minor in 9 10 11 12 13; do
+  if [ "$minor" = "$own" ]; then
+    continue
+  elif "python3.$minor" -c '' 2>/dev/null; then
     ansible-test sanity --color no --test compile --python "3.$minor"
     ansible-test sanity --color no --test import --python "3.$minor"
   else

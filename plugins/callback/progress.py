@@ -6,40 +6,13 @@
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Mapping
-from typing import Any
-
-from ansible import constants as C
-from ansible import context
-from ansible.playbook.task_include import TaskInclude
-from ansible.plugins.callback.default import CallbackModule as Default
-from ansible.utils.color import stringc
-
-from ansible_collections.kubephase.cluster.plugins.plugin_utils import progress_lines as lines
-from ansible_collections.kubephase.cluster.plugins.plugin_utils.progress_deadlines import Asked, limit, timeouts_of
-from ansible_collections.kubephase.cluster.plugins.plugin_utils.progress_model import (
-    CHANGED,
-    FAILED,
-    IGNORED,
-    OK,
-    SKIPPED,
-    UNREACHABLE,
-    Step,
-    step_of,
-)
-from ansible_collections.kubephase.cluster.plugins.plugin_utils.progress_results import HIDDEN, hidden, item_name, reason, words
-from ansible_collections.kubephase.cluster.plugins.plugin_utils.progress_stage import Stage, is_terminal, is_unicode, size
-from ansible_collections.kubephase.cluster.plugins.plugin_utils.progress_teller import Teller, Wishes
-
 DOCUMENTATION = r"""
 name: progress
 type: stdout
 version_added: 0.1.0
 short_description: Shows phase by phase and host by host how a run goes
 author:
-  - The kubephase authors
+  - The kubephase authors (@kubephase)
 description:
   - In a terminal the phase that is under way is shown in a few lines at the bottom, with the hosts that are at it, for how long,
     and when they would give up. A phase that is over is one line. Elsewhere, such as in a log of continuous integration, every
@@ -77,6 +50,33 @@ options:
 requirements:
   - set as stdout callback in the configuration
 """
+
+import os
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from ansible import constants as C
+from ansible import context
+from ansible.playbook.task_include import TaskInclude
+from ansible.plugins.callback.default import CallbackModule as Default
+from ansible.utils.color import stringc
+
+from ansible_collections.kubephase.cluster.plugins.plugin_utils import progress_lines as lines
+from ansible_collections.kubephase.cluster.plugins.plugin_utils.progress_deadlines import Asked, limit, timeouts_of
+from ansible_collections.kubephase.cluster.plugins.plugin_utils.progress_model import (
+    CHANGED,
+    FAILED,
+    IGNORED,
+    OK,
+    SKIPPED,
+    UNREACHABLE,
+    Step,
+    step_of,
+)
+from ansible_collections.kubephase.cluster.plugins.plugin_utils.progress_results import HIDDEN, hidden, item_name, reason, words
+from ansible_collections.kubephase.cluster.plugins.plugin_utils.progress_stage import Stage, is_terminal, is_unicode, size
+from ansible_collections.kubephase.cluster.plugins.plugin_utils.progress_teller import Teller, Wishes
 
 _TONES = {
     OK: "COLOR_OK",

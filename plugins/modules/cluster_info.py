@@ -78,7 +78,7 @@ host:
     memory_mb: 7938
     runtime: containerd 1.7.27
 kubelet:
-  description: The kubelet; RV(kubelet.started) is in seconds since the epoch.
+  description: The kubelet; C(kubelet.started) is in seconds since the epoch.
   returned: with the part host
   type: dict
   sample: {version: v1.37.1, active: true, started: 1794830400.5, restarts: 0, healthy: true, found: ""}
@@ -183,7 +183,7 @@ etcd_members:
       db_size: 3518464
 cluster:
   description: >-
-    The cluster, by the configuration that it keeps. RV(cluster.wanted_version) is that of the documents; RV(cluster.version) is
+    The cluster, by the configuration that it keeps. C(cluster.wanted_version) is that of the documents; C(cluster.version) is
     empty when the stored one could not be read.
   returned: with the part cluster, on a control plane
   type: dict

@@ -10,7 +10,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: static_pod
 short_description: Writes and keeps the static pod manifests of a control plane
-version_added: 0.2.0
+version_added: 0.1.0
 description:
   - Does what C(kubeadm init phase control-plane) and C(kubeadm init phase etcd) do, in one call for all manifests or for chosen
     ones, and can be run again.

@@ -60,8 +60,8 @@ def page(data: Data) -> str:
         "head",
         tag("meta", charset="utf-8"),
         tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="referrer", content="no-referrer"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),  # pylint: disable=kwarg-superseded-by-positional-arg
+        tag("meta", name="referrer", content="no-referrer"),  # pylint: disable=kwarg-superseded-by-positional-arg
         tag("title", title),
         tag("link", rel="icon", href=_ICON),
         tag("style", Html(STYLE)),

@@ -50,6 +50,8 @@ def play(place: Path, tasks: list[dict[str, Any]], *arguments: str, hosts: dict[
             "ANSIBLE_REMOTE_TMP": str(place / "remote-tmp"),
             "ANSIBLE_LOCAL_TEMP": str(place / "local-tmp"),
             "ANSIBLE_CALLBACK_RESULT_FORMAT": "yaml",
+            # Results tell what a module was given, as they always did before ansible-core 2.21: the most that can leak.
+            "ANSIBLE_INJECT_INVOCATION": "1",
             **environment,
         },
         stdout=subprocess.PIPE,

@@ -37,6 +37,10 @@ ALLOWED: dict[str, tuple[set[str], set[str]]] = {
     "_guard": (DOMAIN | {"_certs_upload", "_kubeconfig", "_objects"}, {"yaml"}),
     "_etcd": (DOMAIN | {"_manifests"}, set()),
     "_wait": (DOMAIN | {"_manifests"}, set()),
+    "_prepare": (DOMAIN | {"_preflight", "_kubelet"}, set()),
+    "_node_settings": (DOMAIN | {"_objects"}, set()),
+    "_verify": (DOMAIN | {"_objects"}, set()),
+    "_info": (DOMAIN | {"_pki", "_kubeconfig", "_kubelet", "_manifests", "_etcd", "_objects", "_tokens", "_wait"}, set()),
     "_adapters": ({"_plan"}, {"cryptography", "kubernetes", "yaml"}),
     "_runner": ({"_plan", "_config", "_release", "_adapters"}, {"ansible"}),
 }

@@ -33,3 +33,10 @@ class RestartService(Action):
     name: str
     reload_units: bool = False
     health_url: str = ""
+
+
+@dataclass(frozen=True)
+class EnableService(Action):
+    """Have a service start with every boot; it is not started now."""
+
+    name: str

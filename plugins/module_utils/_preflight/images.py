@@ -17,7 +17,7 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._preflight.ports
 from ansible_collections.kubephase.cluster.plugins.module_utils._preflight.selection import registration
 from ansible_collections.kubephase.cluster.plugins.module_utils._preflight.verdicts import Verdict, against, passed
 from ansible_collections.kubephase.cluster.plugins.module_utils._release import component_image, coredns_image, etcd_image, pause_image
-from ansible_collections.kubephase.cluster.plugins.module_utils._release.images import KUBE_PROXY
+from ansible_collections.kubephase.cluster.plugins.module_utils._release.images import KUBE_PROXY, full_name
 from ansible_collections.kubephase.cluster.plugins.module_utils._release.preflight import WARNING
 
 NEVER = "Never"
@@ -57,8 +57,8 @@ def judge(case: Case, pull: bool, ignored: bool, before: tuple[Mapping[str, str]
     if runtime.problem or not runtime.client:
         why = runtime.problem or "crictl is not installed"
         return Pull((against(case.check.severity, f"the images of the host cannot be listed: {why}", "Mend what CRI and crictl need"),))
-    there = {_full(name) for name in runtime.images}
-    missing = tuple(name for name in names if _full(name) not in there)
+    there = {full_name(name) for name in runtime.images}
+    missing = tuple(name for name in names if full_name(name) not in there)
     again = node.image_pull_policy == ALWAYS and not port_is_owned(case, case.docs.node.bind_port)
     wanted = names if again else missing
     pulls = pull and node.image_pull_policy != NEVER
@@ -100,11 +100,3 @@ def _left_out(docs: Documents, addon: str, disabled: bool) -> bool:
     if not docs.known_release.images_follow_disabled_addons:
         return False
     return disabled or bool({"addon", f"addon/{addon}"} & set(docs.init.skip_phases))
-
-
-def _full(name: str) -> str:
-    """The name as a runtime lists it: Docker Hub's is left out by people and never by runtimes."""
-    first, slash, _rest = name.partition("/")
-    if slash and ("." in first or ":" in first or first == "localhost"):
-        return name
-    return f"docker.io/{name}" if slash else f"docker.io/library/{name}"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ansible_collections.kubephase.cluster.plugins.module_utils._release.cluster_objects import ClusterObjectFacts, WaitFacts
 from ansible_collections.kubephase.cluster.plugins.module_utils._release.config_api import ConfigApiFacts, TimeoutFacts
 from ansible_collections.kubephase.cluster.plugins.module_utils._release.gates import GateFacts, GateState, gate_is_on
+from ansible_collections.kubephase.cluster.plugins.module_utils._release.host import HostFacts
 from ansible_collections.kubephase.cluster.plugins.module_utils._release.images import (
     ImageFacts,
     component_image,
@@ -61,6 +62,7 @@ class Release(
     ClusterObjectFacts,
     ConfigApiFacts,
     GateFacts,
+    HostFacts,
     ImageFacts,
     JoinFacts,
     KubeconfigFacts,

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._release.timeline import Always, Row, Since, Steps
 from ansible_collections.kubephase.cluster.plugins.module_utils._release.version import image_tag
@@ -15,6 +16,7 @@ KUBE_APISERVER = "kube-apiserver"
 KUBE_CONTROLLER_MANAGER = "kube-controller-manager"
 KUBE_SCHEDULER = "kube-scheduler"
 KUBE_PROXY = "kube-proxy"
+ETCD = "etcd"
 
 
 class ImageFacts:
@@ -123,7 +125,7 @@ def component_image(repository: str, component: str, kubernetes_version: str) ->
 
 def etcd_image(repository: str, tag: str) -> str:
     """Name the image of a stacked etcd member."""
-    return f"{repository}/etcd:{tag}"
+    return f"{repository}/{ETCD}:{tag}"
 
 
 def pause_image(repository: str, tag: str) -> str:
@@ -135,6 +137,24 @@ def coredns_image(repository: str, tag: str, default_repository: str) -> str:
     """Name the image of CoreDNS, which has a directory of its own in the default repository only."""
     folder = f"{repository}/coredns" if repository == default_repository else repository
     return f"{folder}/coredns:{tag}"
+
+
+def control_plane_only(names: Iterable[str]) -> tuple[str, ...]:
+    """Pick the images that only control planes run out of those of a cluster."""
+    components = (KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, KUBE_SCHEDULER, ETCD)
+    return tuple(name for name in names if name.rpartition("/")[2].partition(":")[0] in components)
+
+
+def full_name(name: str) -> str:
+    """Give the name as a runtime lists it: Docker Hub and the tag latest are left out by people and never by runtimes."""
+    first, slash, rest = name.partition("/")
+    if not slash:
+        name = f"docker.io/library/{name}"
+    elif first == "docker.io" and "/" not in rest:
+        name = f"docker.io/library/{rest}"
+    elif not ("." in first or ":" in first or first == "localhost"):
+        name = f"docker.io/{name}"
+    return name if "@" in name or ":" in name.rpartition("/")[2] else f"{name}:latest"
 
 
 def running_version(manifest: bytes) -> str:

@@ -85,6 +85,7 @@ WHOLE = der("p256")
         WHOLE[:-1],
         b"\x31" + WHOLE[1:],
     ],
+    ids=lambda content: content[:2].hex(),
 )
 def test_what_is_no_certificate(content: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
@@ -115,6 +116,7 @@ def test_nothing_but_an_error_comes_of_damage() -> None:
         b"-----BEGIN CERTIFICATE-----\n" + base64.b64encode(WHOLE),
         b"-----BEGIN CERTIFICATE-----\n" + base64.b64encode(WHOLE) + b"\n-----END CERTIFICATE-----\n-----BEGIN X509 CERTIFICATE-----\nAAAA",
     ],
+    ids=lambda bundle: str(len(bundle)) if len(bundle) < 100 else "long",
 )
 def test_what_is_no_bundle(bundle: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):

@@ -21,6 +21,7 @@ from unit.discovery.conftest import Start
 from unit.world import snapshot
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.x509 import generate_key, private_pem, sign
+from ansible_collections.kubephase.cluster.plugins.module_utils._pki.found import load_certificates
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Unusable
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.certificates import Profile
 
@@ -124,8 +125,8 @@ def test_files_that_the_file_points_at_are_embedded(host: Joining, server: Serve
 
 def test_a_client_certificate_is_shown_to_the_cluster(host: Joining, authority: Authority) -> None:
     key = generate_key("ECDSA-P256")
-    leaf = authority.leaf
-    profile = Profile("joiner", leaf.not_valid_after_utc, leaf.not_valid_before_utc, client=True)
+    (leaf,) = load_certificates("leaf", authority.leaf.public_bytes(Encoding.PEM))
+    profile = Profile("joiner", leaf.not_after, leaf.not_before, client=True)
     certificate = sign(profile, key.public_key(), authority.certificate, authority.key).public_bytes(Encoding.PEM)
     context = authority.context()
     context.verify_mode = ssl.CERT_REQUIRED
