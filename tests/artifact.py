@@ -29,6 +29,9 @@ FILES = {
     "meta/runtime.yml",
     "requirements.txt",
     "tests/config.yml",
+    "tests/sanity/ignore-2.19.txt",
+    "tests/sanity/ignore-2.20.txt",
+    "tests/sanity/ignore-2.21.txt",
 }
 # Below these directories, files with these endings.
 TREES = {
@@ -38,7 +41,7 @@ TREES = {
     "plugins": {".py", ".yml"},
     "roles": {".md", ".yml"},
 }
-DIRECTORIES = {"changelogs", "meta", "tests", *TREES}
+DIRECTORIES = {"changelogs", "meta", "tests", "tests/sanity"}
 LARGEST_FILE = 300_000
 LARGEST_ARTIFACT = 1_500_000
 
@@ -79,7 +82,7 @@ def _is_file(path: PurePosixPath) -> bool:
 
 
 def _is_directory(path: PurePosixPath) -> bool:
-    return path.parts[0] in DIRECTORIES and _is_plain(path) and (len(path.parts) == 1 or path.parts[0] in TREES)
+    return str(path) in DIRECTORIES or (path.parts[0] in TREES and _is_plain(path))
 
 
 def _is_plain(path: PurePosixPath) -> bool:

@@ -17,7 +17,7 @@ from tools.documentation.markup import default_of, told, type_of
 
 ROLES = ("prepare", "init", "join", "serving")
 PAGE = "docs/variables.md"
-_TABLE = Path(__file__).with_name("playbook_variables.yml")
+_TABLE = Path(__file__).with_name("play_variables.yml")
 _TITLES = {
     "prepare": "Preparing hosts",
     "init": "Init",

@@ -31,13 +31,13 @@ module.make()
 
 @pytest.mark.parametrize("module", MODULES)
 def test_a_host_with_nothing_but_python(module: str) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(COLLECTIONS)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(COLLECTIONS), os.environ.get("PYTHONPATH", "")])}
     done = subprocess.run([sys.executable, "-c", WITHOUT % module], env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_the_means_of_this_test_would_notice() -> None:
-    environment = {**os.environ, "PYTHONPATH": str(COLLECTIONS)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(COLLECTIONS), os.environ.get("PYTHONPATH", "")])}
     text = WITHOUT.replace("plugins.modules.%s", "plugins.module_utils._adapters.files") + "\nimport yaml\n"
     done = subprocess.run([sys.executable, "-c", text], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode != 0
