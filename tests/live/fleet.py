@@ -37,8 +37,8 @@ class Fleet:
         return target
 
     def site(self, *names: str) -> Playbook:
-        """Give the site playbook for some of the nodes, with the documents of the lab."""
-        return Playbook(self.nodes["cp1"], name="site", inventory=self.part(*names))
+        """Give the site playbook for some of the nodes, with the documents of the lab, whose nodes are prepared."""
+        return Playbook(self.nodes["cp1"], name="site", inventory=self.part(*names)).using(kubephase_prepare=False)
 
 
 def virgin_fleet(instance: str, control_planes: int, workers: int) -> Fleet:

@@ -23,8 +23,7 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Act
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.services import RestartService, ServiceState
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner.engine import execute
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner.interpreter import World
-from ansible_collections.kubephase.cluster.tests.parity.cases import Case, pairs
-from ansible_collections.kubephase.cluster.tests.parity.conftest import releases
+from ansible_collections.kubephase.cluster.tests.parity.cases import RELEASES, Case, pairs
 from ansible_collections.kubephase.cluster.tests.parity.oracle import DOCUMENT, kubeadm, rendered, run_kubeadm
 from ansible_collections.kubephase.cluster.tests.parity.ours import documents
 
@@ -117,7 +116,7 @@ def test_ours_keeps_kubeadms_files(pair: tuple[Case, str], kubeadms: Path) -> No
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Give the tests of kubelet-finalize those cases that it can tell apart, with every release that they apply to."""
     if "finalized" in metafunc.fixturenames:
-        chosen = [(case, release) for case, release in pairs(releases(metafunc.config)) if case.name in FINALIZED]
+        chosen = [(case, release) for case, release in pairs(RELEASES) if case.name in FINALIZED]
         metafunc.parametrize("finalized", chosen, ids=[f"{case.name}-{release}" for case, release in chosen])
 
 

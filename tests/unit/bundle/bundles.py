@@ -50,7 +50,7 @@ def docker_archive(*names: str) -> bytes:
 def oci_archive(*names: str) -> bytes:
     manifests = [{"digest": "sha256:0", "annotations": {"org.opencontainers.image.ref.name": name}} for name in names]
     index = json.dumps({"schemaVersion": 2, "manifests": manifests}).encode()
-    return gzip.compress(tar_of({"./oci-layout": b"{}", "./blobs/a": b"a", "./index.json": index}))
+    return gzip.compress(tar_of({"./oci-layout": b"{}", "./blobs/a": b"a", "./index.json": index}), mtime=0)
 
 
 def contents(images: Sequence[str] = IMAGES) -> dict[str, bytes]:
