@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
@@ -104,10 +105,14 @@ def install(commands: Mapping[str, str]) -> None:
         return
     if os.geteuid() != 0:
         raise LabError(f"{', '.join(packages)} must be installed first, which needs root")
-    patient = {"DEBIAN_FRONTEND": "noninteractive"}
-    wait = ("-o", "DPkg::Lock::Timeout=600")
-    run(["apt-get", *wait, "-q", "update"], env=patient)
-    run(["apt-get", *wait, "-q", "install", "-y", "--no-install-recommends", *packages], env=patient)
+    # apt waits for others only when it installs, not when it updates its lists.
+    with Path("/run/lock/kubephase-packages").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        if missing(commands):
+            patient = {"DEBIAN_FRONTEND": "noninteractive"}
+            wait = ("-o", "DPkg::Lock::Timeout=600")
+            run(["apt-get", *wait, "-q", "update"], env=patient)
+            run(["apt-get", *wait, "-q", "install", "-y", "--no-install-recommends", *packages], env=patient)
     still = missing(commands)
     if still:
         raise LabError(f"apt-get installed {', '.join(packages)}, and yet there is no {', '.join(still)}")

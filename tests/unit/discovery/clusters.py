@@ -177,7 +177,7 @@ class Joining:
     root: Path
     version: str = "v1.37.1"
     becomes: str = "worker"
-    seconds: str = "1s"
+    seconds: str = "2s"
     discovery: Mapping[str, Any] = field(default_factory=dict)
     cluster: Mapping[str, Any] = field(default_factory=dict)
 

@@ -223,8 +223,8 @@ def test_files_that_are_refused(host: Joining, document: Any, told: str) -> None
 @pytest.mark.parametrize(
     ("reply", "told"),
     [
-        (status(500), "within 1 s: it answers with status 500"),
-        (status(401), "within 1 s: it does not let anybody in (status 401)"),
+        (status(500), "within 2 s: it answers with status 500"),
+        (status(401), "within 2 s: it does not let anybody in (status 401)"),
         (status(302, Location="https://elsewhere.test"), "it leads on to another address"),
         (status(200, b"<html>"), "what it answers is not JSON"),
         (cluster_info("clusters: [{name: a, cluster: {}}]"), "leads to no cluster"),

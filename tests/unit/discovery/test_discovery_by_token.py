@@ -294,13 +294,13 @@ class Hostile:
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("no_signature", "within 1 s: its cluster-info has no signature of the token abcdef"),
+        ("no_signature", "within 2 s: its cluster-info has no signature of the token abcdef"),
         ("wrong_secret", "cannot be trusted: its signature does not fit the token's secret"),
         ("no_algorithm", "cannot be trusted: its signature is not of the kind HS256"),
         ("other_text_signed", "cannot be trusted: its signature does not fit the token's secret"),
         ("other_authority", "its certificate authority is another one than that of the pins: sha256:"),
         ("two_answers", "it answers differently to somebody who checks its certificate"),
-        ("second_not_signed", "within 1 s: its cluster-info has no signature of the token abcdef"),
+        ("second_not_signed", "within 2 s: its cluster-info has no signature of the token abcdef"),
         ("no_cluster", "its kubeconfig has no cluster"),
         ("lost_cluster", "the current context of its kubeconfig leads to no cluster"),
         ("plain_server", "names the server 'http://api.example.test:6443', which is no https URL"),
@@ -321,8 +321,8 @@ class Hostile:
         ("huge_promise", "it answers with more than 4 MiB"),
         ("no_http", "it does not answer as an HTTP server does"),
         ("long_header", "it does not answer as an HTTP server does"),
-        ("forbidden", "within 1 s: it lets nobody read cluster-info (status 403)"),
-        ("cut_short", "within 1 s: the connection was closed in the middle of the answer"),
+        ("forbidden", "within 2 s: it lets nobody read cluster-info (status 403)"),
+        ("cut_short", "within 2 s: the connection was closed in the middle of the answer"),
         ("cut_without_length", "what it answers is not JSON"),
     ],
 )
@@ -374,12 +374,12 @@ def test_no_tls_at_all(host: Joining, start: Start, authority: Authority) -> Non
 def test_nobody_there(host: Joining, authority: Authority) -> None:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
-    refused(host, f"127.0.0.1:{port}", authority, "within 1 s: connection refused")
+    refused(host, f"127.0.0.1:{port}", authority, "within 2 s: connection refused")
 
 
 def test_one_that_takes_the_call_and_says_nothing(host: Joining, authority: Authority) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        refused(host, f"127.0.0.1:{silent.getsockname()[1]}", authority, "within 1 s: no answer in time")
+        refused(host, f"127.0.0.1:{silent.getsockname()[1]}", authority, "within 2 s: no answer in time")
 
 
 @pytest.mark.parametrize("beginning", [b"HTTP/1.1 200 OK\r\nX-Slow: ", b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n", b""])
@@ -407,7 +407,7 @@ def test_one_that_never_ends(host: Joining, authority: Authority, tmp_path: Path
             return
 
     threading.Thread(target=run, daemon=True).start()
-    refused(host, f"127.0.0.1:{listener.getsockname()[1]}", authority, "within 1 s: ")
+    refused(host, f"127.0.0.1:{listener.getsockname()[1]}", authority, "within 2 s: ")
     listener.close()
 
 
