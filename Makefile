@@ -36,7 +36,7 @@ test: lint unit sanity compat parity molecule live ## Run every suite; what .ci/
 	@echo "make test: all suites passed"
 
 test-all: lint unit sanity compat-all parity-all molecule live-all lab-selftest ## Every suite with what takes longer: all minors, all kills, 1.28 live
-	@bash extensions/molecule/run.sh serving default@1.28.15
+	@bash extensions/molecule/run.sh default@1.28.15
 	@echo "make test-all: all suites passed"
 
 lint: setup ## ruff, mypy --strict, ansible-lint, changelog
@@ -64,8 +64,8 @@ parity: setup ## Compare with real kubeadm 1.22.17, 1.28.15 and 1.37.1
 parity-all: setup ## Compare with real kubeadm of every minor from 1.22 to 1.37
 	KUBEPHASE_PARITY=all pytest -q -n 2 tests/parity
 
-molecule: setup ## Scenarios on real nodes: one with usual documents, one with rich ones, five nodes
-	@bash extensions/molecule/run.sh default rich ha
+molecule: setup ## Scenarios on real nodes: one with usual documents, one with rich ones, five nodes, serving certificates
+	@bash extensions/molecule/run.sh default rich ha serving
 
 LIVE := first_run selection deviations reconfigure secrets kills join_faults interop interop_ours join_secrets report examples artifact
 
