@@ -16,6 +16,21 @@ from live.node import KUBECTL
 
 CERTIFICATE_KEY = "fa017fa017fa017fa017fa017fa017fa017fa017fa017fa017fa017fa0175678"
 _KUBEADM = "kubeadm --kubeconfig /etc/kubernetes/admin.conf"
+_NO_TOKENS = """
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: no-tokens}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [secrets]}]
+  matchConditions: [{name: token, expression: "request.name.startsWith('bootstrap-token-')"}]
+  validations: [{expression: "false", message: no tokens today}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: no-tokens}
+spec: {policyName: no-tokens, validationActions: [Deny]}
+"""
 _PIN = "openssl x509 -pubkey -noout -in /etc/kubernetes/pki/ca.crt | openssl pkey -pubin -outform DER | sha256sum"
 
 
@@ -68,3 +83,14 @@ def certificates(cluster: Cluster) -> Iterator[None]:
         yield
     finally:
         cluster.module("cp1", "upload_certs", state="absent").succeeded()
+
+
+@contextmanager
+def no_tokens(cluster: Cluster) -> Iterator[None]:
+    """Have the API server refuse every new bootstrap token for as long as the block lasts."""
+    cluster.first.run(f"{KUBECTL} apply -f -", _NO_TOKENS.encode())
+    try:
+        cluster.first.until(f"! {KUBECTL} -n kube-system create secret generic bootstrap-token-000000 --dry-run=server 2>/dev/null")
+        yield
+    finally:
+        cluster.first.run(f"{KUBECTL} delete -f -", _NO_TOKENS.encode())

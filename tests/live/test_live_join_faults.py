@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 from live.cluster import Cluster
-from live.given import CERTIFICATE_KEY, certificates, expired_token, given
+from live.given import CERTIFICATE_KEY, certificates, expired_token, given, no_tokens
 from live.impostor import impostor
+from live.node import KUBECTL
 from live.playbook import Report
 from live.running import Running, changed, lost, said, summed_up
 
@@ -129,6 +130,8 @@ def test_one_of_two_members_stopped(cluster: Cluster) -> None:
     """With half of etcd gone nobody may join; when it is back, the join goes on."""
     cluster.arrange(joined=("cp2",), virgin=("cp3",))
     cluster.power_off("cp2")
+    # The other member takes a moment to notice.
+    cluster.first.until(f"! {KUBECTL} get --raw /readyz >/dev/null", 60)
     report = cluster.join("cp3")
     assert lost(report) == {cluster["cp3"].name}
     assert "No control plane of the group control_plane serves a healthy cluster" in said(report, cluster["cp3"].name)
@@ -138,6 +141,19 @@ def test_one_of_two_members_stopped(cluster: Cluster) -> None:
     assert set(cluster.members()) == {"cp1", "cp2"}
     cluster.keeps_its_data()
     cluster.converges("cp3")
+
+
+def test_nothing_can_be_minted(cluster: Cluster) -> None:
+    """A control plane that looks well and refuses the token is named, with its reason."""
+    cluster.arrange(virgin=("w1",))
+    with no_tokens(cluster):
+        report = fails(cluster, {"w1": {}})
+    assert f"{cluster.first.name} was to mint" in said(report, cluster["w1"].name)
+    # What the API server says of a Secret may quote from it, so that its own words stay out.
+    assert "Secret kube-system/bootstrap-token-" in said(report, cluster["w1"].name)
+    assert "it could not be" in said(report, cluster["w1"].name)
+    assert cluster["w1"].run("ls /etc/kubernetes/*.conf 2>/dev/null || true") == ""
+    cluster.join("w1").succeeded()
 
 
 def test_two_controllers_at_once(cluster: Cluster) -> None:
