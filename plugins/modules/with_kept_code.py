@@ -43,23 +43,23 @@ kept_code_missing:
   sample: true
 """
 
-import base64
 import importlib
-import io
 import json
 import os
-import shutil
+import socket
 import stat
 import sys
-import tempfile
 import time
-import traceback
-import zipfile
 from typing import Any
 
 # Gone with the next boot, and nobody but root may look into it.
 HOME = "/run/kubephase"
 UNUSED_SECONDS = 3600
+# Who calls twice in this time is a play that will call again.
+SECOND_CALL_SECONDS = 60
+# These change what others run with; nobody who has loaded it before may outlive them.
+APART = ("prepare_plan", "host_setup", "container_runtime", "node_packages")
+STANDBY = "ansible_collections.kubephase.cluster.plugins.module_utils._runner.standby"
 REFUSAL = "with_kept_code is how the other modules of this collection reach a host; name one of those in a task"
 ARGUMENTS = r"""<<INCLUDE_ANSIBLE_MODULE_JSON_ARGS>>"""
 
@@ -72,6 +72,7 @@ def trusted(place: str) -> bool:
 
 def lay(place: str, archive: str) -> None:
     """Put the code into its place in one step, and sweep what older versions left."""
+    base64, shutil, tempfile, zipfile, io = (importlib.import_module(name) for name in ("base64", "shutil", "tempfile", "zipfile", "io"))
     os.makedirs(HOME, mode=0o700, exist_ok=True)
     if not trusted(HOME):
         return
@@ -89,13 +90,52 @@ def lay(place: str, archive: str) -> None:
         shutil.rmtree(staged, ignore_errors=True)
 
 
-def run(module: str, arguments: dict[str, Any]) -> None:
-    """Run the module as Ansible's own wrapper does."""
-    arguments["_ansible_module_name"] = "kubephase.cluster." + module
-    basic: Any = importlib.import_module("ansible.module_utils.basic")
-    basic._ANSIBLE_ARGS = json.dumps({"ANSIBLE_MODULE_ARGS": arguments}).encode()
-    basic._ANSIBLE_PROFILE = "legacy"
-    importlib.import_module("ansible_collections.kubephase.cluster.plugins.modules." + module).main()
+def run(place: str, module: str, arguments: dict[str, Any]) -> int:
+    """Run the module in a process that stands by, or in this one."""
+    path, again = os.path.join(place, "standby"), time.time() - os.stat(place).st_mtime < SECOND_CALL_SECONDS
+    os.utime(place)
+    if module in APART:
+        forget(path)
+    else:
+        code = handed_over(path, module, arguments)
+        if code is not None:
+            return code
+    sys.path.insert(0, place)
+    standby: Any = importlib.import_module(STANDBY)
+    if again and module not in APART:
+        forget(path)
+        standby.stand_by(path)
+    standby.call(module, arguments)
+    return 0
+
+
+def handed_over(path: str, module: str, arguments: dict[str, Any]) -> int | None:
+    """Have the process that stands by run the module, with the streams of this one; None when it has not."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    surroundings = {"environment": dict(os.environ), "directory": os.getcwd(), "umask": mask}
+    request = json.dumps({"module": module, "arguments": arguments, **surroundings}).encode()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        try:
+            connection.connect(path)
+            socket.send_fds(connection, [len(request).to_bytes(8, "big")], [0, 1, 2])
+            connection.sendall(request)
+            taken = connection.recv(1)
+        except OSError:
+            return None
+        if not taken:
+            return None
+        # Once it was taken nobody else may run it: an end without an exit code is that of a killed module.
+        code = connection.recv(1)
+        return code[0] if code else 1
+
+
+def forget(path: str) -> None:
+    """Let nobody find who stands by, if anybody does."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
 
 
 def say(result: dict[str, Any]) -> None:
@@ -122,12 +162,7 @@ def main() -> None:
         lay(place, wanted["archive"])
     if not (os.path.isdir(place) and trusted(HOME) and trusted(place)):
         return say({"changed": False, "kept_code_missing": True})
-    os.utime(place)
-    sys.path.insert(0, place)
-    try:
-        run(wanted["module"], arguments)
-    except Exception as problem:
-        say({"failed": True, "msg": f"{type(problem).__name__}: {problem}", "exception": traceback.format_exc()})
+    sys.exit(run(place, wanted["module"], arguments))
 
 
 if __name__ == "__main__":

@@ -10,17 +10,24 @@ import base64
 import io
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
+import tempfile
+import time
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ansible_collections.kubephase.cluster.plugins.module_utils._runner import standby
 from ansible_collections.kubephase.cluster.plugins.plugin_utils import node_code
 
 SCRIPT = Path(__file__).resolve().parents[3] / "plugins" / "modules" / "with_kept_code.py"
+HOME = "KUBEPHASE_HOME_OF_CODE"
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root keeps code")
 
 
@@ -29,13 +36,64 @@ def archive() -> str:
     return node_code.archive()
 
 
-def call(home: Path, arguments: dict[str, Any]) -> dict[str, Any]:
+@pytest.fixture(name="home")
+def home_of_code() -> Iterator[Path]:
+    """A place whose name is short enough for a socket; who stands by there would outlive the test."""
+    place = Path(tempfile.mkdtemp())
+    yield place / "home"
+    for process in started_with(place):
+        os.kill(process, signal.SIGKILL)
+    shutil.rmtree(place)
+
+
+def started_with(place: Path) -> set[int]:
+    """The processes of calls with code below a place, loading or ready."""
+    found = set()
+    for surroundings in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if f"{HOME}={place}".encode() in surroundings.read_bytes():
+                found.add(int(surroundings.parts[2]))
+        except OSError:
+            continue
+    return found
+
+
+def standing_by(place: Path) -> set[int]:
+    """The processes that serve a socket below a place, by the table of the kernel."""
+    sockets = {
+        line.split()[6] for line in Path("/proc/net/unix").read_text().splitlines() if str(place) in line and line.split()[5] == "01"
+    }
+    found = set()
+    for descriptor in Path("/proc").glob("[0-9]*/fd/*"):
+        try:
+            target = os.readlink(descriptor)
+        except OSError:
+            continue
+        if target[len("socket:[") : -1] in sockets:
+            found.add(int(descriptor.parts[2]))
+    return found
+
+
+def ready(home: Path) -> int:
+    """Wait until one stands by, and tell which process that is."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        found = standing_by(home)
+        if found:
+            assert len(found) == 1
+            return found.pop()
+        time.sleep(0.05)
+    raise AssertionError("nobody stands by")
+
+
+def call(home: Path, arguments: dict[str, Any], **surroundings: str) -> dict[str, Any]:
     """Run the script as Ansible does: arguments filled in, on standard input of the interpreter."""
     places = {'"/run/kubephase"': repr(str(home)), "<<INCLUDE_ANSIBLE_MODULE_JSON_ARGS>>": json.dumps(arguments)}
     filled = SCRIPT.read_text()
     for place, content in places.items():
         filled = filled.replace(place, content)
-    done = subprocess.run([sys.executable, "-I"], input=filled.encode(), capture_output=True, check=False, cwd="/")
+    environment = {**os.environ, **surroundings, HOME: str(home)}
+    done = subprocess.run([sys.executable, "-I"], input=filled.encode(), capture_output=True, check=False, cwd="/", env=environment)
     assert done.stdout, done.stderr.decode()
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
@@ -61,14 +119,13 @@ def test_its_name_is_its_content(monkeypatch: pytest.MonkeyPatch) -> None:
     assert node_code.digest() != first
 
 
-def test_without_code_it_says_so(tmp_path: Path) -> None:
-    assert call(tmp_path / "home", {"kept_code": wanted()}) == {"changed": False, "kept_code_missing": True}
-    assert not (tmp_path / "home").exists()
+def test_without_code_it_says_so(home: Path) -> None:
+    assert call(home, {"kept_code": wanted()}) == {"changed": False, "kept_code_missing": True}
+    assert not home.exists()
 
 
 @AS_ROOT
-def test_code_is_laid_once_and_found_again(tmp_path: Path, archive: str) -> None:
-    home = tmp_path / "home"
+def test_code_is_laid_once_and_found_again(home: Path, archive: str) -> None:
     first = call(home, {"kept_code": wanted(archive=archive), "nonsense": 1})
     assert first["failed"] and "Unsupported parameters for (kubephase.cluster.pki_cert) module: nonsense" in first["msg"]
     assert oct(home.stat().st_mode & 0o777) == "0o700"
@@ -78,16 +135,14 @@ def test_code_is_laid_once_and_found_again(tmp_path: Path, archive: str) -> None
 
 @AS_ROOT
 @pytest.mark.parametrize("open_place", ["home", "code"])
-def test_code_that_others_could_have_written_is_not_run(tmp_path: Path, archive: str, open_place: str) -> None:
-    home = tmp_path / "home"
+def test_code_that_others_could_have_written_is_not_run(home: Path, archive: str, open_place: str) -> None:
     call(home, {"kept_code": wanted(archive=archive), "nonsense": 1})
     (home if open_place == "home" else home / ("d" * 64)).chmod(0o777)
     assert call(home, {"kept_code": wanted(), "nonsense": 1}).get("kept_code_missing")
 
 
 @AS_ROOT
-def test_what_older_versions_left_is_swept(tmp_path: Path, archive: str) -> None:
-    home = tmp_path / "home"
+def test_what_older_versions_left_is_swept(home: Path, archive: str) -> None:
     home.mkdir(mode=0o700)
     for name, age in (("old", 7200), ("fresh", 60)):
         (home / name).mkdir()
@@ -98,11 +153,85 @@ def test_what_older_versions_left_is_swept(tmp_path: Path, archive: str) -> None
 
 
 @AS_ROOT
-def test_a_fault_in_the_code_is_a_failure_and_not_silence(tmp_path: Path) -> None:
+def test_a_fault_in_the_code_is_a_failure_and_not_silence(home: Path) -> None:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as target:
         for package in ("ansible", "ansible/module_utils"):
             target.writestr(f"{package}/__init__.py", "")
         target.writestr("ansible/module_utils/basic.py", "raise ValueError('broken')")
-    answer = call(tmp_path / "home", {"kept_code": wanted(archive=base64.b64encode(packed.getvalue()).decode())})
+        runner = ["ansible_collections", "kubephase", "cluster", "plugins", "module_utils", "_runner"]
+        for depth in range(1, len(runner) + 1):
+            target.writestr("/".join([*runner[:depth], "__init__.py"]), "")
+        target.writestr("/".join([*runner, "standby.py"]), Path(standby.__file__).read_text())
+    answer = call(home, {"kept_code": wanted(archive=base64.b64encode(packed.getvalue()).decode())})
     assert (answer["failed"], answer["msg"]) == (True, "ValueError: broken")
+
+
+@AS_ROOT
+def test_a_second_call_finds_somebody_who_stands_by(home: Path, archive: str) -> None:
+    """He is root's, serves many, runs each call with the caller's surroundings, and keeps nothing of it."""
+    call(home, {"kept_code": wanted(archive=archive), "nonsense": 1})
+    process = ready(home)
+    assert "nonsense" in call(home, {"kept_code": wanted(), "nonsense": 1})["msg"]
+    kept = home / ("d" * 64) / "ansible_collections/kubephase/cluster/plugins/modules/pki_cert.py"
+    # What he has loaded is what runs: only a call that loads for itself sees another text.
+    kept.write_text("import json, os\ndef main():\n    print(json.dumps({'loaded': 'anew', 'saw': os.environ.get('SOMETHING', '')}))\n")
+    assert "other" in call(home, {"kept_code": wanted(), "other": 1})["msg"]
+    assert "nonsense" not in call(home, {"kept_code": wanted(), "other": 1})["msg"]
+    os.kill(process, signal.SIGKILL)
+    assert call(home, {"kept_code": wanted()}, SOMETHING="here") == {"loaded": "anew", "saw": "here"}
+    ready(home)
+    assert call(home, {"kept_code": wanted()}, SOMETHING="there") == {"loaded": "anew", "saw": "there"}
+
+
+@AS_ROOT
+def test_who_was_killed_in_the_middle_of_a_call_is_not_asked_twice(home: Path, tmp_path: Path, archive: str) -> None:
+    """A call that was taken may have written; to run it once more behind the caller's back would be a second call."""
+    marks = tmp_path / "marks"
+    call(home, {"kept_code": wanted(archive=archive), "nonsense": 1})
+    os.kill(ready(home), signal.SIGKILL)
+    kept = home / ("d" * 64) / "ansible_collections/kubephase/cluster/plugins/modules/pki_cert.py"
+    kept.write_text(f"import os\ndef main():\n    open({str(marks)!r}, 'a').write('x')\n    os.kill(os.getpid(), 9)\n")
+    with pytest.raises(AssertionError):
+        call(home, {"kept_code": wanted()})
+    ready(home)
+    with pytest.raises(AssertionError):
+        call(home, {"kept_code": wanted()})
+    assert marks.read_text() == "xx"
+
+
+@AS_ROOT
+def test_what_changes_the_libraries_is_run_apart(home: Path, archive: str) -> None:
+    call(home, {"kept_code": wanted(archive=archive, module="node_packages"), "nonsense": 1})
+    assert not (home / ("d" * 64) / "standby").exists()
+    call(home, {"kept_code": wanted(), "nonsense": 1})
+    ready(home)
+    call(home, {"kept_code": wanted(module="node_packages"), "nonsense": 1})
+    assert not (home / ("d" * 64) / "standby").exists()
+
+
+@AS_ROOT
+def test_who_is_not_called_goes_away(home: Path, archive: str) -> None:
+    files = unpacked(base64.b64decode(archive))
+    place = next(name for name in files if name.endswith("_runner/standby.py"))
+    files[place] = files[place].replace(b"IDLE_SECONDS = 20.0", b"IDLE_SECONDS = 0.5")
+    call(home, {"kept_code": wanted(archive=packed_again(files)), "nonsense": 1})
+    process = ready(home)
+    deadline = time.monotonic() + 10
+    while Path(f"/proc/{process}").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not Path(f"/proc/{process}").exists()
+    assert not (home / ("d" * 64) / "standby").exists()
+
+
+def unpacked(packed: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(packed)) as source:
+        return {name: source.read(name) for name in source.namelist()}
+
+
+def packed_again(files: dict[str, bytes]) -> str:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as target:
+        for name, content in files.items():
+            target.writestr(name, content)
+    return base64.b64encode(packed.getvalue()).decode()
