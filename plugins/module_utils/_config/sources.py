@@ -29,7 +29,7 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._config.schema i
     KINDS,
     edition,
 )
-from ansible_collections.kubephase.cluster.plugins.module_utils._release import release_for
+from ansible_collections.kubephase.cluster.plugins.module_utils._release import Release, release_for
 
 _OLD = ("v1alpha1", "v1alpha2", "v1alpha3", "v1beta1", "v1beta2")
 
@@ -82,7 +82,7 @@ def canonical(sources: Sequence[Source]) -> Canonical:
             timeouts.update(asked)
         _note_origins(body, kind, source.name, origins)
         documents[kind] = _merged(documents.get(kind, {}), body)
-    _hand_down(timeouts, documents)
+    _hand_down(timeouts, documents, findings)
     plain = {kind: with_arg_lists(body) for kind, body in documents.items()}
     if findings.problems:
         # Judge what could be read as well, so that a person sees every problem in one go.
@@ -144,9 +144,14 @@ def _body(data: Mapping[Any, Any]) -> dict[Any, Any]:
     return {key: value for key, value in data.items() if key not in ("kind", "apiVersion")}
 
 
-def _hand_down(timeouts: dict[str, Any], documents: dict[str, dict[str, Any]]) -> None:
+def _hand_down(timeouts: dict[str, Any], documents: dict[str, dict[str, Any]], findings: Findings) -> None:
     """Timeouts of a v1beta3 ClusterConfiguration hold for init and join where those do not say otherwise."""
     if not timeouts:
+        return
+    release = _release(documents)
+    if release is not None and release.config_api["v1beta3"] != "refused" and not release.timeout_for_control_plane_counts:
+        told = f"kubeadm {release.version} reads it and forgets it, so it has no effect; later patches of the minor may heed it"
+        findings.warn("ClusterConfiguration.apiServer.timeoutForControlPlane", told)
         return
     waiting = [kind for kind in ("InitConfiguration", "JoinConfiguration") if kind in documents]
     for kind in waiting or ["InitConfiguration"]:
@@ -190,10 +195,8 @@ def _note_origins(value: Any, path: str, name: str, origins: dict[str, str]) -> 
 
 def _warn_of_versions(versions: Mapping[str, str], documents: Mapping[str, Any], findings: Findings) -> None:
     """Tell where the release's own kubeadm would not read the file as it is; ours reads it all the same."""
-    target = documents.get("ClusterConfiguration", {}).get("kubernetesVersion", "")
-    try:
-        release = release_for(target)
-    except ValueError:
+    release = _release(documents)
+    if release is None:
         return
     for place, version in versions.items():
         standing = release.config_api.get(version, "refused")
@@ -203,3 +206,11 @@ def _warn_of_versions(versions: Mapping[str, str], documents: Mapping[str, Any],
             )
         elif standing != "accepted":
             findings.warn(place, f"kubeadm {release.version} itself does not read {GROUP}/{version}; this collection does")
+
+
+def _release(documents: Mapping[str, Any]) -> Release | None:
+    """The release that the documents ask for, if they say and the table covers it."""
+    try:
+        return release_for(documents.get("ClusterConfiguration", {}).get("kubernetesVersion", ""))
+    except ValueError:
+        return None

@@ -67,6 +67,17 @@ def test_timeout_of_a_v1beta3_cluster(others: str, expected: dict[str, Any]) -> 
     assert found.documents == {"ClusterConfiguration": {"apiServer": {}}, **expected}
 
 
+@pytest.mark.parametrize(
+    ("version", "heeded"),
+    [("1.29.15", True), ("1.30.5", False), ("1.32.8", False), ("1.32.9", True), ("1.34.0", False), ("1.34.1", True), ("1.37.1", True)],
+)
+def test_a_timeout_that_the_release_forgets(version: str, heeded: bool) -> None:
+    """Some patches of kubeadm read it without effect; from 1.37 on kubeadm does not read the file at all, and ours heeds it."""
+    found = from_file(V3 + CLUSTER + f"kubernetesVersion: v{version}\napiServer: {{timeoutForControlPlane: 10m}}\n")
+    assert ("InitConfiguration" in found.documents) is heeded
+    assert any("timeoutForControlPlane" in warning and "no effect" in warning for warning in found.warnings) is not heeded
+
+
 def test_timeouts_of_v1beta3_move() -> None:
     text = (
         V3
