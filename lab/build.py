@@ -19,7 +19,7 @@ from lab.node_image import base_artifact, ensure_node_image, node_reference, tre
 from lab.packages import distribution_artifact
 from lab.podman import LIMITS, image_exists, podman
 from lab.progress import Progress
-from lab.recipes import Release, kubernetes, programs
+from lab.recipes import FIREWALLS, FROM_DISTRIBUTION, Release, kubernetes, programs
 from lab.repository import repository_artifact
 from lab.toolchain import Go, ensure
 
@@ -53,6 +53,7 @@ class Recipe:
     template: Artifact
     bare: Artifact
     distribution: Artifact
+    firewalls: Artifact
     repository: Artifact
     bundle: Artifact
 
@@ -69,7 +70,7 @@ class Recipe:
     @property
     def offers(self) -> tuple[Artifact, ...]:
         """List what bare nodes add."""
-        return (self.bare, self.distribution, self.repository, self.bundle)
+        return (self.bare, self.distribution, self.firewalls, self.repository, self.bundle)
 
 
 def recipe(store: Store, go: Go, of: Release) -> Recipe:
@@ -81,7 +82,8 @@ def recipe(store: Store, go: Go, of: Release) -> Recipe:
     tree = tree_artifact(store, of, named)
     template = _template_artifact(store, of, base, tree, images)
     bare = bare_artifact()
-    distribution = distribution_artifact(store, base, bare)
+    distribution = distribution_artifact(store, base, bare, "distribution-packages", FROM_DISTRIBUTION)
+    firewalls = distribution_artifact(store, base, bare, "firewall-packages", FIREWALLS)
     return Recipe(
         of,
         base,
@@ -91,7 +93,8 @@ def recipe(store: Store, go: Go, of: Release) -> Recipe:
         template,
         bare,
         distribution,
-        repository_artifact(store, of, named, distribution),
+        firewalls,
+        repository_artifact(store, of, named, (distribution, firewalls)),
         bundle_artifact(store, of, named, images, distribution),
     )
 

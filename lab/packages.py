@@ -18,7 +18,7 @@ from lab.errors import LabError
 from lab.images import FILES
 from lab.node_image import copy
 from lab.podman import LIMITS, podman
-from lab.recipes import CNI_PLUGINS, CRICTL, FROM_DISTRIBUTION, PACKAGE_REVISION, Release
+from lab.recipes import CNI_PLUGINS, CRICTL, PACKAGE_REVISION, Release
 from lab.toolchain import architecture
 
 UNIT = "usr/lib/systemd/system/kubelet.service"
@@ -134,12 +134,12 @@ def _put(path: Path, text: str, mode: int) -> None:
     path.chmod(mode)
 
 
-def distribution_artifact(store: Store, base: Artifact, bare: Artifact) -> Artifact:
-    """Describe the distribution's packages that a bare node lacks, with all that they depend on and it lacks as well."""
+def distribution_artifact(store: Store, base: Artifact, bare: Artifact, name: str, packages: tuple[str, ...]) -> Artifact:
+    """Describe packages of the distribution that a bare node lacks, with all that they depend on and it lacks as well."""
 
     def make(target: Path) -> None:
         image = ensure_bare_image(store, base, bare)
-        scratch = store.scratch("distribution-packages")
+        scratch = store.scratch(name)
         status = scratch / "status"
         status.write_text(podman("run", "--rm", *LIMITS, "--network", "none", image, "cat", "/var/lib/dpkg/status"))
         (target / "partial").mkdir()
@@ -148,19 +148,19 @@ def distribution_artifact(store: Store, base: Artifact, bare: Artifact) -> Artif
             # Asked of the machine's apt, as if the machine had what a bare node has.
             "-o", f"Dir::State::status={status}", "-o", f"Dir::Cache::archives={target}/",
             "-o", "Dir::State::extended_states=/dev/null", "-o", "Debug::NoLocking=true", "-o", "APT::Sandbox::User=root",
-            "install", *FROM_DISTRIBUTION,
+            "install", *packages,
         ]  # fmt: skip
         quiet = {"DEBIAN_FRONTEND": "noninteractive"}
         try:
-            run(download, env=quiet, log=store.log("distribution-packages"))
+            run(download, env=quiet, log=store.log(name))
         except LabError:
             # Lists that are missing or old name what is no longer there.
             run(["apt-get", "-q", "-o", "DPkg::Lock::Timeout=600", "update"], env=quiet)
-            run(download, env=quiet, log=store.log("distribution-packages"))
+            run(download, env=quiet, log=store.log(name))
         shutil.rmtree(target / "partial")
         for left in target.iterdir():
             if left.suffix != ".deb":
                 left.unlink()
 
-    inputs = {"bare": bare.digest, "base": base.digest, "packages": list(FROM_DISTRIBUTION), "code": content_of(Path(__file__))}
-    return Artifact("distribution-packages", inputs, make)
+    inputs = {"bare": bare.digest, "base": base.digest, "packages": list(packages), "code": content_of(Path(__file__))}
+    return Artifact(name, inputs, make)

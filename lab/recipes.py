@@ -68,9 +68,13 @@ IN_IMAGES = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kub
 FROM_DISTRIBUTION = (
     "conntrack", "containerd", "ebtables", "ethtool", "iptables", "python3-cryptography", "python3-yaml", "runc", "socat",
 )  # fmt: skip
+# What a machine may have besides, for tests that want it there: in the repository, and not in the bundle.
+FIREWALLS = ("firewalld", "ufw")
 # The Kubernetes project calls its packages 1.37.1-1.1.
 PACKAGE_REVISION = "1.1"
 
+# Nodes run the distribution's containerd; this is the one that tests put in its place.
+CONTAINERD_2 = "2.4.2"
 CRICTL = "1.36.0"
 CNI_PLUGINS = "1.9.1"
 FLANNEL = "0.26.7"
@@ -142,6 +146,13 @@ def crictl() -> Program:
     """Describe crictl, one version for all releases."""
     link = (f"-X sigs.k8s.io/cri-tools/pkg/version.Version=v{CRICTL}",)
     return Program("crictl", CRICTL, "sigs.k8s.io/cri-tools", ("sigs.k8s.io/cri-tools/cmd/crictl",), link=link)
+
+
+def containerd() -> Program:
+    """Describe containerd 2, whose configuration has other words than that of the distribution's."""
+    module = "github.com/containerd/containerd/v2"
+    packages = tuple(f"{module}/cmd/{name}" for name in ("containerd", "containerd-shim-runc-v2", "ctr"))
+    return Program("containerd", CONTAINERD_2, module, packages, link=(f"-X {module}/version.Version={CONTAINERD_2}",))
 
 
 def cni_plugins() -> Program:

@@ -10,7 +10,7 @@ import gzip
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -30,7 +30,7 @@ PACKAGED = (*ON_NODES, "crictl", "cni-plugins")
 _SIGNER = "kubephase lab <lab@kubephase.invalid>"
 
 
-def repository_artifact(store: Store, of: Release, programs: Mapping[str, Artifact], distribution: Artifact) -> Artifact:
+def repository_artifact(store: Store, of: Release, programs: Mapping[str, Artifact], distribution: Sequence[Artifact]) -> Artifact:
     """Describe the repository that bare nodes of a release take their packages from."""
     packaged = {name: programs[name] for name in PACKAGED}
 
@@ -40,7 +40,8 @@ def repository_artifact(store: Store, of: Release, programs: Mapping[str, Artifa
         with tempfile.TemporaryDirectory(dir=target) as scratch:
             for package in packages_of(of, {name: store.path(artifact) for name, artifact in packaged.items()}):
                 write(package, target / KUBERNETES, Path(scratch))
-        for deb in sorted(store.path(distribution).glob("*.deb")):
+        # Once each: what several need is in several.
+        for deb in {deb.name: deb for part in distribution for deb in sorted(store.path(part).glob("*.deb"))}.values():
             # apt escapes the colon of an epoch in the names of files, and then again in their addresses.
             copy(deb, target / DISTRIBUTION / deb.name.replace("%3a", "."))
         with Signer() as signer:
@@ -49,7 +50,7 @@ def repository_artifact(store: Store, of: Release, programs: Mapping[str, Artifa
 
     inputs = {
         "programs": sorted(artifact.digest for artifact in packaged.values()),
-        "distribution": distribution.digest,
+        "distribution": [part.digest for part in distribution],
         "files": content_of(FILES / "kubelet.service", FILES / "10-kubeadm.conf"),
         "code": content_of(*(Path(__file__).parent / name for name in ("packages.py", "repository.py"))),
     }

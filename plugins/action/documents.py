@@ -27,6 +27,7 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._runner.options 
 from ansible_collections.kubephase.cluster.plugins.plugin_utils import node_code
 from ansible_collections.kubephase.cluster.plugins.plugin_utils.bundle_sender import Sender, is_taken, lacked, room_for
 from ansible_collections.kubephase.cluster.plugins.plugin_utils.document_stream import read
+from ansible_collections.kubephase.cluster.plugins.plugin_utils.inventory_role import role_of
 from ansible_collections.kubephase.cluster.plugins.plugin_utils.module_options import chosen_of_join, chosen_parts, secret_options
 from ansible_collections.kubephase.cluster.plugins.plugin_utils.serving_certificates import (
     VARIABLE,
@@ -56,12 +57,13 @@ class ActionModule(ActionBase):
         variables = task_vars or {}
         result: dict[str, Any] = super().run(tmp, variables)
         module = self._task.action.rpartition(".")[2]
+        becomes = self._task.args.get("becomes") or role_of(variables)
         try:
             found = canonical(self._sources(variables))
             mode = checked(self._templar.template(variables.get(VARIABLE)))
-            settle(mode, found.documents, joins=(self._task.args.get("becomes") or INIT) != INIT)
+            settle(mode, found.documents, joins=(becomes or INIT) != INIT)
             public, secrets = split_secrets(found.documents)
-            settled = resolve(public, secrets=secrets, becomes=self._task.args.get("becomes"), origins=found.origins)
+            settled = resolve(public, secrets=secrets, becomes=becomes, origins=found.origins)
         except InvalidDocuments as problem:
             host = variables.get("inventory_hostname", "this host")
             raise AnsibleActionFail(f"The kubeadm documents of {host} are not valid:\n{problem}") from None
@@ -70,6 +72,7 @@ class ActionModule(ActionBase):
                 self._display.warning(warning)
             return {**result, "changed": False, "documents": public, "secrets": sorted(secrets.plain())}
         options = {name: value for name, value in self._task.args.items() if name not in _CONTROLLER_OPTIONS}
+        options.update({"becomes": becomes} if becomes else {})
         choose = chosen_of_join if settled.joining else chosen_parts
         parts = choose(module, options, settled.skip_phases, self._only_phases(variables))
         if parts is None:

@@ -28,6 +28,8 @@ options:
     description:
       - What the host is in the cluster. V(init) is the first control plane, to which InitConfiguration applies; V(worker)
         and V(control_plane) are hosts that join or have joined, to which JoinConfiguration applies.
+      - When not given, the inventory decides. The first host of the group C(control_plane) is V(init), its others are
+        V(control_plane), and other hosts are V(worker). An inventory that has neither this group nor C(workers) says nothing.
       - A host that joins takes ClusterConfiguration and KubeletConfiguration from the cluster when the documents have no
         ClusterConfiguration.
     type: str

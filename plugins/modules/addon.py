@@ -44,6 +44,7 @@ options:
   proxy_env:
     description:
       - Variables such as V(HTTPS_PROXY) that kube-proxy gets.
+      - A password in them is kept out of results and diffs; whoever may read DaemonSets of kube-system sees it in the cluster.
     type: dict
 extends_documentation_fragment:
   - kubephase.cluster.documents
@@ -117,7 +118,7 @@ def main() -> None:
         "addons": {"type": "list", "elements": "str", "choices": ["coredns", "kube-proxy"]},
         "manifest": {"type": "path"},
         "manifest_content": {"type": "str", "no_log": True},
-        "proxy_env": {"type": "dict"},
+        "proxy_env": {"type": "dict", "no_log": True},
     }
     run(make, ("yaml",), spec, mutually_exclusive=[("manifest", "manifest_content")])
 

@@ -351,7 +351,7 @@ def main() -> None:
         "everything": {"type": "bool", "default": False},
         "phases": {"type": "dict"},
         "renew_before": {"type": "str"},
-        "proxy_env": {"type": "dict"},
+        "proxy_env": {"type": "dict", "no_log": True},
         "manifest": {"type": "path"},
         "manifest_content": {"type": "str", "no_log": True},
         "upload_certs": {"type": "bool", "default": False},

@@ -161,7 +161,7 @@ def main() -> None:
         "certificate_key_given": {"type": "bool", "default": False, "no_log": False},
         "ignore_errors": {"type": "list", "elements": "str"},
         "pull_images": {"type": "bool", "default": True},
-        "proxy_env": {"type": "dict"},
+        "proxy_env": {"type": "dict", "no_log": True},
         "reference_time": {"type": "str"},
     }
     run(make, ("yaml",), spec)

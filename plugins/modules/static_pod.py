@@ -37,6 +37,7 @@ options:
     description:
       - Environment variables whose names end in C(_proxy), for the three components other than etcd.
       - kubeadm takes them from the shell that it is started from; here they are stated. Variables of extraEnvs win over them.
+      - A password in them is kept out of results and diffs.
     type: dict
   initial_cluster:
     description:
@@ -138,7 +139,7 @@ def main() -> None:
             "elements": "str",
             "choices": ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd"],
         },
-        "proxy_env": {"type": "dict"},
+        "proxy_env": {"type": "dict", "no_log": True},
         "initial_cluster": {"type": "list", "elements": "str"},
         "verify_kubelets": {"type": "str", "choices": ["never", "keep", "always"], "default": "never"},
     }

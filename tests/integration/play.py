@@ -32,9 +32,17 @@ class Played:
         return {name: int(number) for name, number in re.findall(r"(\w+)=(\d+)", line.group(1))} if line else {}
 
 
-def play(place: Path, tasks: list[dict[str, Any]], *arguments: str, hosts: dict[str, Any] | None = None, **environment: str) -> Played:
+def play(
+    place: Path,
+    tasks: list[dict[str, Any]],
+    *arguments: str,
+    hosts: dict[str, Any] | None = None,
+    groups: dict[str, list[str]] | None = None,
+    **environment: str,
+) -> Played:
     """Run tasks on hosts that all are this machine; variables by host."""
-    inventory = {"all": {"hosts": hosts or {"cp1": {}}, "vars": {"ansible_connection": "local"}}}
+    inventory: dict[str, Any] = {"all": {"hosts": hosts or {"cp1": {}}, "vars": {"ansible_connection": "local"}}}
+    inventory["all"]["children"] = {name: {"hosts": {member: {} for member in members}} for name, members in (groups or {}).items()}
     inventory["all"]["vars"]["ansible_python_interpreter"] = environment.pop("INTERPRETER", sys.executable)
     (place / "inventory.yml").write_text(yaml.safe_dump(inventory))
     (place / "play.yml").write_text(yaml.safe_dump([{"hosts": "all", "gather_facts": False, "tasks": tasks}]))

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -201,3 +202,20 @@ def test_secrets_leave_no_trace(tmp_path: Path, mistake: bool) -> None:
     for path in written:
         content = path.read_bytes()
         assert not [canary for canary in CANARIES.values() if (canary.partition(".")[2] or canary).encode() in content], path
+
+
+def test_groups_tell_what_a_host_becomes_unless_the_task_does(tmp_path: Path) -> None:
+    groups = {"control_plane": ["cp1", "cp2"], "workers": ["w1"]}
+    hosts = {name: {"kubephase_cluster_configuration": cluster(tmp_path)} for name in ("cp1", "cp2", "w1")}
+
+    def told(options: dict[str, Any], *arguments: str, **inventory: Any) -> dict[str, str]:
+        tasks = [{"kubephase.cluster.cluster_info": {"parts": ["host"], **options}}]
+        played = play(tmp_path, tasks, "-vvv", *arguments, hosts=hosts, **inventory)
+        assert played.code == 0, played.output
+        return dict(re.findall(r"^ok: \[(\w+)\].*?^ +becomes: (\w+)$", played.output, re.MULTILINE | re.DOTALL))
+
+    assert told({}, groups=groups) == {"cp1": "init", "cp2": "control_plane", "w1": "worker"}
+    # Who is first does not depend on the hosts of a run.
+    assert told({}, "--limit", "cp2", groups=groups) == {"cp2": "control_plane"}
+    assert told({"becomes": "control_plane"}, groups=groups) == dict.fromkeys(hosts, "control_plane")
+    assert told({}) == dict.fromkeys(hosts, "init")

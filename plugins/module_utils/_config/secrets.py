@@ -20,6 +20,11 @@ _PLACES = (
 )
 
 
+def names_password(address: object) -> bool:
+    """Tell whether an address, such as a proxy's, is given with a user and perhaps a password."""
+    return "@" in str(address)
+
+
 class Secrets:
     """Tokens and certificate keys by the place they were taken from; never printed."""
 

@@ -83,7 +83,8 @@ def tree(wanted: Wanted, version: int, extra: Mapping[str, Any]) -> dict[str, An
     else:
         plugins = {
             _CRI_IMAGES: {"pinned_images": {"sandbox": wanted.sandbox_image}, "registry": registry},
-            _CRI_RUNTIME: {"containerd": runc, "cni": {"bin_dir": PLUGIN_DIRECTORY, "conf_dir": _NETWORKS}},
+            # Where plugins are is left to its default, which is the same: 2.0 calls it bin_dir, and later ones only know bin_dirs.
+            _CRI_RUNTIME: {"containerd": runc, "cni": {"conf_dir": _NETWORKS}},
         }
     made: dict[str, Any] = {"version": version, "plugins": plugins}
     if wanted.address != SOCKET:

@@ -156,10 +156,10 @@ def _active_firewall(host: HostState, files: Mapping[str, FileState]) -> str:
     services = host.services or {}
     if FIREWALLD in services and services[FIREWALLD].active:
         return FIREWALLD
-    # The service of ufw is active even where ufw is turned off.
+    # The service of ufw is active where ufw is turned off, and is not where it was turned on since the boot: its file decides.
     config = files.get(_UFW_CONFIG)
     on = config is not None and any(line.strip().lower() == b"enabled=yes" for line in config.content.splitlines())
-    return UFW if on and UFW in services and services[UFW].active else ""
+    return UFW if on and UFW in services and (services[UFW].active or services[UFW].enabled) else ""
 
 
 def _named(program: str) -> FirewallState | None:

@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.secrets import names_password
+
 PROXY = "/etc/systemd/system/containerd.service.d/kubephase-proxy.conf"
 CRICTL = "/etc/crictl.yaml"
 _ENDPOINT = re.compile(r"(?m)^\s*(?:\"?)runtime-endpoint(?:\"?)\s*:\s*[\"']?([^\"'\s#]*)")
@@ -23,7 +25,7 @@ def proxy_unit(given: Mapping[str, Any] | None) -> str:
 
 def carries_secret(given: Mapping[str, Any] | None) -> bool:
     """Tell whether a proxy is used with a user and a password."""
-    return any("@" in str(value) for value in (given or {}).values())
+    return any(names_password(value) for value in (given or {}).values())
 
 
 def crictl_settings(address: str) -> str:

@@ -31,6 +31,8 @@ def run(
 ) -> None:
     """Run a phase as an Ansible module: ``make`` gives it with its adapters, ``libraries`` are what it needs."""
     module = AnsibleModule(argument_spec={**options.SPEC, **(spec or {})}, supports_check_mode=True, **checks)
+    # Masked, an exception such as 10.0.0.1 would take the addresses of nodes out of results along with it.
+    module.no_log_values.difference_update(options.open_proxies(module.params))
     for library in libraries(module.params) if callable(libraries) else libraries:
         _require(module, library)
     try:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import BECOMES, INIT
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.secrets import names_password
 
 KIND_OPTIONS = {
     "cluster_configuration": "ClusterConfiguration",
@@ -30,3 +31,9 @@ SPEC: dict[str, Any] = {
 def documents(params: Mapping[str, Any]) -> dict[str, Any]:
     """Collect the documents, by kind, from a module's parameters."""
     return {kind: params[option] for option, kind in KIND_OPTIONS.items() if params.get(option)}
+
+
+def open_proxies(params: Mapping[str, Any]) -> set[str]:
+    """Collect the values of proxy variables that name no password, so that nobody need hide them."""
+    given = params.get("proxy_env") or {}
+    return {value for value in given.values() if isinstance(value, str) and not names_password(value)}

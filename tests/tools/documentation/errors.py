@@ -6,18 +6,19 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from tools.documentation.error_texts import HOLE, Texts
 from tools.documentation.markdown import ROOT
 from tools.documentation.markup import cell
 
 PAGE = "docs/errors.md"
-HOLE = "…"
 _CLASS = "Unusable"
+# What is told with one text instead.
+WHOLE = ("AnsibleActionFail", "AnsibleFilterError")
 # Room: the title of its section. An adapter's errors come up in whatever phase uses it.
 AREAS = {
     "_prepare": "Preparing hosts, offline bundles",
@@ -43,6 +44,7 @@ AREAS = {
     "_runner": "Before a phase begins",
     "plugin_utils": "On the controller",
     "action": "On the controller",
+    "filter": "On the controller",
     "_adapters": "Host, API server, etcd and systemd, in whatever phase",
 }
 _HEAD = """\
@@ -69,75 +71,44 @@ class Error:
     fix: str
 
 
-class _Texts:
-    """Looks names up in the function around a call, then in the file."""
-
-    def __init__(self, tree: ast.Module) -> None:
-        self._global = dict(_assigned(tree.body))
-        self._assignments: dict[ast.AST, list[ast.Assign | ast.AnnAssign]] = {}
-
-    def spell(self, node: ast.expr, around: ast.AST, depth: int = 0) -> str:
-        """Give the text that an expression stands for, with a sign where it is not known before the run."""
-        if isinstance(node, ast.Constant):
-            return str(node.value)
-        if isinstance(node, ast.JoinedStr):
-            return "".join(self.spell(part, around, depth) for part in node.values)
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-            return self.spell(node.left, around, depth) + self.spell(node.right, around, depth)
-        if isinstance(node, ast.FormattedValue) and isinstance(node.value, ast.Name):
-            return self.spell(node.value, around, depth + 1) if node.value.id in self._global else HOLE
-        if isinstance(node, ast.Name) and depth < 3:
-            value = self._local(around, node.lineno).get(node.id) or self._global.get(node.id)
-            return self.spell(value, around, depth + 1) if value is not None else HOLE
-        return HOLE
-
-    def _local(self, around: ast.AST, line: int) -> dict[str, ast.expr]:
-        """Of several values that a name is given, the last one before it is used counts."""
-        if around not in self._assignments:
-            nodes = [each for each in ast.walk(around) if isinstance(each, (ast.Assign, ast.AnnAssign))]
-            self._assignments[around] = sorted(nodes, key=lambda each: each.lineno)
-        return dict(_assigned([each for each in self._assignments[around] if each.lineno <= line]))
-
-
-def _assigned(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, ast.expr]]:
-    for node in nodes:
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-        value = getattr(node, "value", None)
-        if value is None:
-            continue
-        for target in targets:
-            if isinstance(target, ast.Name):
-                yield target.id, value
-            elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-                for name, part in zip(target.elts, value.elts):
-                    if isinstance(name, ast.Name):
-                        yield name.id, part
-
-
 @cache
 def errors() -> list[Error]:
     """Collect what the code of the collection may say."""
     found: set[Error] = set()
-    for place in ("module_utils", "plugin_utils", "action"):
+    for place in ("module_utils", "plugin_utils", "action", "filter"):
         for path in sorted((ROOT / "plugins" / place).rglob("*.py")):
             found.update(_of(path))
     return sorted(found)
 
 
 def _of(path: Path) -> Iterator[Error]:
-    tree = ast.parse(path.read_text())
-    texts = _Texts(tree)
+    texts = Texts(path.read_text())
     parts = path.relative_to(ROOT / "plugins").parts
     area = AREAS.get(parts[1]) or AREAS.get(parts[0]) or "Others"
-    around: dict[ast.AST, ast.AST] = {}
-    for function in ast.walk(tree):
-        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            around.update(dict.fromkeys(ast.walk(function), function))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == _CLASS and len(node.args) == 3:
-            where, what, fix = (_plain(texts.spell(argument, around.get(node, tree))) for argument in node.args)
-            if what.strip(f"{HOLE} .,:;()'\""):
-                yield Error(area, what, where, fix)
+    for call in texts.calls(*WHOLE):
+        for scope in texts.scopes(call):
+            for text in _known(texts.spell(call.args[0] if call.args else None, scope)):
+                yield from _error(area, text, "", "")
+    for call in texts.calls(_CLASS):
+        given = dict(zip(("where", "found", "fix"), call.args), **{word.arg: word.value for word in call.keywords if word.arg})
+        for scope in texts.scopes(call):
+            where, found, fix = (_known(texts.spell(given.get(part), scope)) for part in ("where", "found", "fix"))
+            for text in found:
+                yield from _error(area, text, where[0] if len(where) == 1 else HOLE, ". Or: ".join(map(_plain, fix)))
+
+
+def _known(texts: list[str]) -> list[str]:
+    """What is known tells more than that there may be something else."""
+    return [text for text in texts if _plain(text) != HOLE] or [HOLE]
+
+
+def _error(area: str, found: str, where: str, fix: str) -> Iterator[Error]:
+    what = _plain(found)
+    if what.strip(f"{HOLE} .,:;()'\""):
+        yield Error(area, what, _plain(where), _plain(fix))
+    elif _plain(fix) not in ("", HOLE):
+        # What another program says, and what to do about it.
+        yield Error(area, HOLE, _plain(where), _plain(fix))
 
 
 def _plain(text: str) -> str:
@@ -155,7 +126,7 @@ def render() -> str:
         rows = sorted((error for error in every if error.area == title), key=lambda error: error.found.lower())
         if rows:
             lines = [f"## {title}", "", "| found | where | what to do |", "|---|---|---|"]
-            lines += [f"| {_shown(row.found)} | {_shown(row.where)} | {_shown(row.fix)} |" for row in rows]
+            lines += [f"| {_shown(row.found) or HOLE} | {_shown(row.where)} | {_shown(row.fix)} |" for row in rows]
             parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)
 

@@ -101,12 +101,14 @@ def made(programs: dict[str, Path], tmp_path: Path) -> Path:
         store.ensure(built)
         return built
 
-    debs = tmp_path / "debs"
-    debs.mkdir()
-    for name in ("socat", "conntrack"):
-        write(Package(name, "1.0", "a package of the distribution"), debs, tmp_path / "scratch")
+    parts = []
+    for part, names in {"debs": ("socat", "conntrack"), "more-debs": ("ufw", "conntrack")}.items():
+        (tmp_path / part).mkdir()
+        for name in names:
+            write(Package(name, "1.0", "a package of the distribution"), tmp_path / part, tmp_path / "scratch")
+        parts.append(artifact(part, tmp_path / part))
     built = {name: artifact(name, place) for name, place in programs.items()}
-    return store.ensure(repository.repository_artifact(store, RELEASE, built, artifact("debs", debs)))
+    return store.ensure(repository.repository_artifact(store, RELEASE, built, parts))
 
 
 @pytest.fixture
@@ -168,7 +170,8 @@ def test_apt_believes_the_repository_and_finds_the_pinned_version(made: Path, se
     assert updated.returncode == 0, updated.stderr
     assert "W:" not in updated.stderr
     assert "Candidate: 1.37.1-1.1" in apt("apt-cache", "policy", "kubelet").stdout
-    assert "Candidate: 1.0-1.1" in apt("apt-cache", "policy", "socat").stdout
+    for package in ("socat", "conntrack", "ufw"):
+        assert "Candidate: 1.0-1.1" in apt("apt-cache", "policy", package).stdout
     fetched = apt("apt-get", "download", "kubelet=1.37.1-1.1", "cri-tools", cwd=tmp_path)
     assert fetched.returncode == 0, fetched.stderr
     assert (tmp_path / f"kubelet_1.37.1-1.1_{architecture()}.deb").is_file()

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -111,6 +112,48 @@ def test_a_changed_value_of_a_secret_says_so() -> None:
     assert "old: (hidden, changed)" in change.after
     assert "new: (hidden)\n" in change.after
     assert change.reason == "data.old differs from what the documents ask for"
+
+
+def daemon_set(*env: dict[str, Any], group: str = "containers", **metadata: Any) -> dict[str, Any]:
+    """An object that describes a pod with variables."""
+    pod = {"containers": [{"name": "main", "image": "i"}], group: [{"name": "main", "image": "i", "env": list(env)}]}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": "it", "namespace": "kube-system", **metadata},
+        "spec": {"template": {"spec": pod}},
+    }
+
+
+def variable(name: str, value: str) -> dict[str, Any]:
+    return {"name": name, "value": value}
+
+
+NODE_NAME = {"name": "NODE", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}
+PROXY = variable("HTTPS_PROXY", "http://jane:CANARY1@proxy.example.test:3128")
+OLD_PROXY = variable("HTTPS_PROXY", "http://jane:CANARY2@proxy.example.test:3128")
+LAST_APPLIED = {"kubectl.kubernetes.io/last-applied-configuration": "CANARY3"}
+
+
+@pytest.mark.parametrize("group", ["containers", "initContainers"])
+@pytest.mark.parametrize(
+    ("live", "before", "after"),
+    [
+        (None, [], ["(hidden)"]),
+        ((PROXY, variable("OTHER", "CANARY4")), ["(hidden)", "(hidden)"], ["(hidden)"]),
+        ((OLD_PROXY,), ["(hidden)"], ["(hidden, changed)"]),
+        ((NODE_NAME,), [], ["(hidden)"]),
+    ],
+)
+def test_no_value_of_a_variable_is_ever_shown(group: str, live: Any, before: list[str], after: list[str]) -> None:
+    wanted = daemon_set(PROXY, NODE_NAME, group=group)
+    found = None if live is None else daemon_set(*live, group=group, annotations=LAST_APPLIED)
+    (change,) = changes([wanted], {key_of(wanted): ObjectState(found, wanted)})
+    assert "CANARY" not in f"{change} {change.before} {change.after} {change.reason}"
+    assert re.findall(r"value: (.*)", change.before) == before
+    assert re.findall(r"value: (.*)", change.after) == after
+    assert "fieldPath: spec.nodeName" in change.after
+    assert change.action == ApplyObject(wanted)
 
 
 def test_the_report_tells_what_was_done_to_each() -> None:

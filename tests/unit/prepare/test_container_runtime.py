@@ -100,6 +100,7 @@ def test_the_words_of_containerd_two() -> None:
     assert images["pinned_images"] == {"sandbox": PAUSE}
     assert images["registry"] == {"config_path": "/etc/containerd/certs.d", "configs": {"r.io": {"auth": {"auth": "x"}}}}
     assert runtime["containerd"]["runtimes"]["runc"]["options"] == {"SystemdCgroup": False}
+    assert runtime["cni"] == {"conf_dir": "/etc/cni/net.d"}
 
 
 def test_documents_decide_on_pause_image_and_socket() -> None:

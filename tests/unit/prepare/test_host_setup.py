@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -225,6 +226,39 @@ def test_only_ports_that_are_closed_are_opened() -> None:
     assert [port.text for port in action.ports] == ["30000-32767/tcp", "8472/udp"]
     opened = FirewallState("firewalld", (*firewall.opened, *action.ports))
     assert plan(replace(READY, firewall=opened), docs(becomes="worker"), firewall="open", extra_ports=["8472/udp"]).changes == ()
+
+
+def service(name: str, active: bool, enabled: bool = True) -> dict[str, ServiceState]:
+    return {name: ServiceState(name, known=True, active=active, enabled=enabled)}
+
+
+@pytest.mark.parametrize(
+    ("services", "config", "firewall"),
+    [
+        ({}, b"", ""),
+        ({}, b"ENABLED=yes\n", ""),
+        (service("firewalld", active=True), b"", "firewalld"),
+        (service("firewalld", active=False), b"", ""),
+        (service("ufw", active=True), b"LOGLEVEL=low\nENABLED=no\n", ""),
+        (service("ufw", active=True), b"# ENABLED=yes\n", ""),
+        (service("ufw", active=True), b"ENABLED=yes\n", "ufw"),
+        # As it is after `ufw enable`, before any boot.
+        (service("ufw", active=False), b"LOGLEVEL=low\nENABLED=yes\n", "ufw"),
+        (service("ufw", active=False, enabled=False), b"ENABLED=yes\n", ""),
+        ({**service("firewalld", active=True), **service("ufw", active=True)}, b"ENABLED=yes\n", "firewalld"),
+    ],
+)
+def test_which_firewall_is_active(services: dict[str, ServiceState], config: bytes, firewall: str) -> None:
+    files = {"/etc/ufw/ufw.conf": FileState("/etc/ufw/ufw.conf", config, 0o644, 1.0)} if config else {}
+    world = SimpleNamespace(
+        files=SimpleNamespace(read=files.get),
+        probe=SimpleNamespace(look=lambda questions: replace(HOST, services=services)),
+        kernel=SimpleNamespace(look=lambda modules, settings: READY.kernel),
+        firewall=SimpleNamespace(state=lambda program: FirewallState(program, (Port(1),))),
+    )
+    for option, opened in (("list", ()), ("open", (Port(1),))):
+        seen = HostSetupPhase().read(docs(), world, {**OPTIONS, "firewall": option})
+        assert seen.firewall == (FirewallState(firewall, opened) if firewall else None)
 
 
 def test_a_firewall_is_ignored_when_told_so() -> None:
