@@ -67,7 +67,7 @@ parity-all: setup ## Compare with real kubeadm of every minor from 1.22 to 1.37
 molecule: setup ## Scenarios on real nodes: one with usual documents, one with rich ones, five nodes, serving certificates
 	@bash extensions/molecule/run.sh default rich ha serving
 
-LIVE := prepare first_run selection deviations reconfigure secrets kills join_faults interop interop_ours join_secrets report examples artifact
+LIVE := prepare first_run selection deviations reconfigure secrets kills join_faults interop interop_ours join_secrets serving report examples artifact
 
 live: setup ## On real nodes: deviations, kills, faults of join, interoperability with kubeadm, secrets, the report, an example, the artifact
 	pytest -q $(patsubst %,tests/live/test_live_%.py,$(LIVE))

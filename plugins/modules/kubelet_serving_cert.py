@@ -22,6 +22,7 @@ description:
     C(kubelet-server-<date>.pem) with the link C(kubelet-server-current.pem), and points the kubelet's C(tlsCertFile) and
     C(tlsPrivateKeyFile) at the link. When it is run again it asks for the next one if that is due, between 70 and 90 percent
     of the lifetime, or if the addresses have changed. A systemd timer on the host does so between plays, with the same code.
+  - Pairs that were replaced are removed. A kubelet watches the file behind the link, and learns of the next one when that goes.
   - Somebody has to approve the requests, M(kubephase.cluster.serving_csr) for one. With O(manager=collection) that must happen
     while this module waits.
   - Kubelets up to 1.30 read the files only when they start, so they are restarted with each new certificate.
@@ -62,6 +63,8 @@ options:
   interval:
     description:
       - How long the timer waits between two runs, with O(manager=collection); at least V(30s).
+      - For certificates that live for less than an hour choose less than a tenth of that, so that a run falls between the
+        moment when the next one is due and the end.
     type: str
     default: 5m
 attributes:

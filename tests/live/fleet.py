@@ -41,11 +41,19 @@ class Fleet:
         return Playbook(self.nodes["cp1"], name="site", inventory=self.part(*names)).using(kubephase_prepare=False)
 
 
-def virgin_fleet(instance: str, control_planes: int, workers: int) -> Fleet:
-    """Make an instance of several nodes; what an earlier run left of it goes first."""
+def virgin_fleet(instance: str, control_planes: int, workers: int, release: str = "") -> Fleet:
+    """Make an instance of several nodes, of the lab's usual release unless another is named; what an earlier run left goes first."""
     remove(instance)
     size = ("--control-planes", str(control_planes), "--workers", str(workers))
-    return attach_all(Path(lab("up", "--instance", instance, *size).splitlines()[-1]))
+    of = ("--release", release) if release else ()
+    return attach_all(Path(lab("up", "--instance", instance, *size, *of).splitlines()[-1]))
+
+
+def bare_fleet(instance: str, control_planes: int, workers: int) -> Fleet:
+    """Make an instance of several machines that are to become nodes; the images are there, though no runtime."""
+    remove(instance)
+    size = ("--control-planes", str(control_planes), "--workers", str(workers))
+    return attach_all(Path(lab("up", "--bare", "--images", "--instance", instance, *size).splitlines()[-1]))
 
 
 def attach_all(inventory: Path) -> Fleet:

@@ -10,20 +10,27 @@ import json
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
+from live import looks
 from live.cluster import Cluster
-from live.fleet import attach_all, virgin_fleet
-from live.node import KUBECTL, Node, lab, remove
-from live.playbook import Playbook
-from live.running import changed
+from live.node import KUBECTL
+from live.running import changed, lost
+from live.serving import (
+    APPROVER,
+    SHORT,
+    asking_for_logs,
+    cluster_of,
+    forget_certificate,
+    logs,
+    serial,
+    site,
+    until_another,
+    with_workload,
+)
 
-MODE = {"kubephase_kubelet_serving_certificates": "kubelet"}
-CURRENT = "/var/lib/kubelet/pki/kubelet-server-current.pem"
 MANIFEST = "/etc/kubernetes/manifests/kube-apiserver.yaml"
-APPROVER = "kubephase-serving-approver"
+CA_KEY = "/etc/kubernetes/pki/ca.key"
 POLICY = "/etc/kubernetes/kubephase-serving-policy.json"
 SERVING = "kubernetes.io/kubelet-serving"
 MANY = 40
@@ -31,57 +38,16 @@ MANY = 40
 
 @pytest.fixture(scope="module")
 def served(request: pytest.FixtureRequest, place: str) -> Iterator[Cluster]:
-    """One control plane and two workers whose kubelets the API server verifies."""
-    given = request.config.getoption("--on")
-    instance = given or f"live-{place}-s"
-    try:
-        fleet = attach_all(Path(lab("inventory", "--instance", instance))) if given else virgin_fleet(instance, 1, 2)
-        cluster = Cluster(fleet)
+    """A control plane and a worker whose kubelets the API server verifies."""
+    with cluster_of(request, f"live-{place}-s", 1, 1) as cluster:
         site(cluster).play().succeeded()
-        cluster.first.run("cat > /run/workload.yaml", (cluster.first.manifests / "workload.yaml").read_bytes())
-        cluster.first.until(f"{KUBECTL} apply -f /run/workload.yaml && {KUBECTL} rollout status daemonset/agnhost --timeout=9s", 240)
         yield cluster
-    finally:
-        if not given:
-            remove(instance)
 
 
-def site(cluster: Cluster, **more: Any) -> Playbook:
-    """The playbook with the feature on."""
-    return cluster.playbook("site").using(**MODE, **more)
-
-
-def serial(node: Node) -> str:
-    """Which certificate the kubelet shows to somebody who verifies it; nothing as long as there is none."""
-    asked = f"openssl s_client -connect {node.address}:10250 -CAfile /etc/kubernetes/pki/ca.crt -verify_ip {node.address}"
-    done = node.attempt(f"{asked} -verify_return_error </dev/null 2>/dev/null | openssl x509 -noout -serial")
-    return done.stdout.decode().strip() if done.returncode == 0 else ""
-
-
-def forget_certificate(node: Node) -> None:
-    """Take the certificate from a kubelet, which then asks for another."""
-    node.run(f"rm {CURRENT} && systemctl restart kubelet")
-
-
-def until_another(node: Node, before: str, seconds: float = 180) -> str:
-    """Wait until a kubelet shows another certificate than before."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        found = serial(node)
-        if found and found != before:
-            return found
-        time.sleep(1)
-    raise AssertionError(f"{node.name} shows no new certificate within {seconds} s")
-
-
-def logs(cluster: Cluster, name: str) -> str:
-    """What a pod on a node says, through an API server that verifies the kubelet."""
-    pod = f"$({KUBECTL} get pods -l app=agnhost --field-selector spec.nodeName={cluster[name].name} -o name)"
-    return cluster.first.until(f"{KUBECTL} logs {pod} --tail=1", 60)
-
-
+@pytest.mark.long
 def test_the_api_server_is_away_for_a_minute(served: Cluster) -> None:
     """A kubelet that asks meanwhile is served when the API server is back, by the approver and without a play."""
+    with_workload(served)
     first, worker = served.first, served["w1"]
     before = serial(worker)
     assert before
@@ -143,6 +109,23 @@ def test_the_approver_is_killed_between_two_approvals(served: Cluster) -> None:
         first.run(f"systemctl start {APPROVER}.timer; {KUBECTL} get csr -o name | grep /many- | xargs -r {KUBECTL} delete >/dev/null")
 
 
+def test_an_authority_that_cannot_sign_is_refused_before_anything_is_touched(served: Cluster) -> None:
+    """The key of the CA is elsewhere, as with an external one: one error, and no file is other than before."""
+    first, worker = served.first, served["w1"]
+    first.run(f"mv {CA_KEY} /run/ca.key")
+    try:
+        before = [looks.files(node) for node in (first, worker)]
+        report = site(served).play()
+        assert report.code != 0
+        assert (lost(report), changed(report)) == ({first.name}, {})
+        assert report.failure.count(f"{CA_KEY}: it is not here, so nobody would sign") == 1
+        assert "kubephase_kubelet_serving_certificates be self-signed" in report.failure
+        assert [looks.files(node) for node in (first, worker)] == before
+    finally:
+        first.run(f"mv /run/ca.key {CA_KEY}")
+    assert changed(site(served).play().succeeded()) == {}
+
+
 def test_a_node_is_renamed_in_the_inventory(served: Cluster) -> None:
     """The node stays what it is; the approver learns of the other name, and forgets it again with the inventory."""
     first, worker = served.first, served["w1"]
@@ -162,23 +145,16 @@ def test_a_node_is_renamed_in_the_inventory(served: Cluster) -> None:
 
 @pytest.mark.long
 def test_a_certificate_that_ends_soon_is_replaced_while_logs_go_on(served: Cluster) -> None:
-    """Ten minutes of life, of which five are over at the start: replaced before its end, and nobody notices."""
-    first, worker = served.first, served["w1"]
-    short = {"controllerManager": {"extraArgs": [{"name": "cluster-signing-duration", "value": "5m"}]}}
-    site(served, kubephase_cluster_configuration=short).play().succeeded()
+    """The kubelet replaces it before its end, and nobody notices."""
+    with_workload(served)
+    worker = served["w1"]
+    site(served, kubephase_cluster_configuration=SHORT).play().succeeded()
     try:
         old = serial(worker)
         forget_certificate(worker)
         lasting = until_another(worker, old)
-        logs(served, "w1")
-        pod = f"$({KUBECTL} get pods -l app=agnhost --field-selector spec.nodeName={worker.name} -o name)"
-        loop = f"pod={pod}; while test ! -e /run/enough; do {KUBECTL} logs $pod --tail=1 >/dev/null && echo ok || echo failed; done"
-        first.run(f"rm -f /run/enough; nohup bash -c '{loop}' > /run/asked 2>&1 &")
-        until_another(worker, lasting, 330)
-        time.sleep(10)
-        first.run("touch /run/enough; sleep 2")
-        asked = first.run("cat /run/asked").splitlines()
-        assert len(asked) > MANY
-        assert set(asked) == {"ok"}
+        with asking_for_logs(served, "w1"):
+            until_another(worker, lasting, 330)
+            time.sleep(10)
     finally:
         site(served).play().succeeded()

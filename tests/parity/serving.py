@@ -79,6 +79,17 @@ def user(server: ApiServer, name: str, groups: Sequence[str], root: Path | None 
     return Api(Files(str(place)), path)
 
 
+def has_addresses(server: ApiServer, *addresses: str) -> None:
+    """Give the Node worker1 its addresses, as its kubelet would."""
+    api = server.api(SUPER_ADMIN)
+    server.make({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "worker1"}})
+    node = api.get(ObjectKey("v1", "Node", "", "worker1"))
+    assert node is not None
+    found = [{"type": "InternalIP", "address": each} for each in addresses]
+    body = {**node, "status": {"addresses": [*found, {"type": "Hostname", "address": "worker1"}] if addresses else []}}
+    assert api._send("PUT", "/api/v1/nodes/worker1/status", {}, body).good
+
+
 def file_request(api: Api, name: str, pem: bytes, usages: Sequence[str], signer: str = SIGNER) -> None:
     """Ask for a certificate."""
     spec = {"request": base64.b64encode(pem).decode(), "signerName": signer, "usages": list(usages)}

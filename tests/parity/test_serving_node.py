@@ -26,7 +26,7 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.files 
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.serving_request import NodeRequests, ServingRequests
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.signing import API_VERSION, KIND, SigningApi
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import ManyUnusable, Unusable
-from ansible_collections.kubephase.cluster.plugins.module_utils._plan.objects import Manifest, ObjectKey
+from ansible_collections.kubephase.cluster.plugins.module_utils._plan.objects import Manifest
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.services import RestartService, ServiceState
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner.engine import Outcome, execute
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner.interpreter import World, diff
@@ -35,7 +35,7 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._serving.fate im
 from ansible_collections.kubephase.cluster.plugins.module_utils._serving.node import KubeletServingCertPhase
 from ansible_collections.kubephase.cluster.plugins.module_utils._serving.policy import policy_of
 from ansible_collections.kubephase.cluster.tests.parity.apiserver import ONE_WORKER, SUPER_ADMIN, ApiServer, our_api
-from ansible_collections.kubephase.cluster.tests.parity.serving import SIGNER, Signer, forget, until_nodes_may_ask, user
+from ansible_collections.kubephase.cluster.tests.parity.serving import SIGNER, Signer, forget, has_addresses, until_nodes_may_ask, user
 from ansible_collections.kubephase.cluster.tests.unit.serving.filed import USAGES, csr, filed
 from ansible_collections.kubephase.cluster.tests.unit.world import Host
 
@@ -118,17 +118,6 @@ class Node:
         return sorted(path.name for path in (self.root / PKI).iterdir())
 
 
-def has_addresses(server: ApiServer, *addresses: str) -> None:
-    """Give the Node its addresses, as its kubelet would."""
-    api = server.api(SUPER_ADMIN)
-    server.make({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "worker1"}})
-    node = api.get(ObjectKey("v1", "Node", "", "worker1"))
-    assert node is not None
-    found = [{"type": "InternalIP", "address": each} for each in addresses]
-    body = {**node, "status": {"addresses": [*found, {"type": "Hostname", "address": "worker1"}] if addresses else []}}
-    assert api._send("PUT", "/api/v1/nodes/worker1/status", {}, body).good
-
-
 @pytest.fixture(name="node")
 def _node(our_api: ApiServer, tmp_path: Path) -> Iterator[Node]:
     until_nodes_may_ask(our_api)
@@ -201,9 +190,63 @@ def test_an_address_that_is_added_leads_to_a_new_certificate(node: Node) -> None
     assert done.plan.changes[0].reason == "it lacks the IP address 192.0.2.31"
     assert done.facts["certificate"]["names"] == ["worker1", "192.0.2.21", "192.0.2.31"]
     assert done.facts["figures"]["rotation_seconds"] >= 300
-    # From 1.31 on the kubelet reads the file again by itself.
+    # From 1.31 on the kubelet reads the file again by itself, once the one that it watches is gone.
     assert node.kubelet.restarts == 1
-    assert len(node.stored()) == 3
+    assert len(node.stored()) == 2
+    assert not node.run().changed
+
+
+def test_a_run_that_was_killed_before_the_old_pair_was_gone_is_made_up_for(node: Node) -> None:
+    with approving(node.server):
+        node.run()
+        (old, _link) = node.stored()
+        content = (node.root / PKI / old).read_bytes()
+        has_addresses(node.server, "192.0.2.21", "192.0.2.31")
+        time.sleep(1)
+        node.run()
+    assert old not in node.stored()
+    (node.root / PKI / old).write_bytes(content)
+    new = (node.root / CURRENT).resolve().name
+    assert [change.target for change in node.run(check=True).plan.changes] == [f"/{PKI}/{old}"]
+    node.run()
+    assert node.stored() == [new, "kubelet-server-current.pem"]
+    assert (node.kubelet.restarts, node.run().changed) == (1, False)
+
+
+def test_two_certificates_of_one_second_do_not_take_each_other_away(node: Node) -> None:
+    with approving(node.server):
+        node.run()
+        (old, _link) = node.stored()
+        target = node.root / PKI / old
+        for moment in range(3):
+            # All names that the next one may get.
+            name = datetime.now() + timedelta(seconds=moment)
+            (node.root / PKI / f"kubelet-server-{name:%Y-%m-%d-%H-%M-%S}.pem").write_bytes(target.read_bytes())
+        has_addresses(node.server, "192.0.2.21", "192.0.2.31")
+        node.run()
+    assert len(node.stored()) == 2
+    assert (node.root / CURRENT).exists()
+    assert not node.run().changed
+
+
+@pytest.mark.parametrize(("hours", "due"), [(-24 * 30, False), (-1, False), (1, False), (25, True)])
+def test_a_clock_that_is_off_asks_early_or_late_by_just_as_much(node: Node, hours: int, due: bool) -> None:
+    """A certificate of a day; by a clock that is more than that ahead it ends before it begins."""
+    with approving(node.server) as seen:
+        right = node.run()
+        node.ahead = timedelta(hours=hours)
+        found = node.run(check=True)
+        assert found.changed is due
+        if not due:
+            assert found.facts["rotation"]["due"] == right.facts["rotation"]["due"]
+            return
+        assert found.plan.changes[0].reason == "it has expired"
+        assert found.facts["figures"]["ttl_seconds"] == "+Inf"
+        # One request a turn, and not one after the other.
+        time.sleep(1)
+        node.run()
+    assert len(seen) == 2
+    assert node.kubelet.restarts == 1
 
 
 @pytest.mark.parametrize(("part", "due"), [(0.69, False), (0.91, True), (1.5, True)])

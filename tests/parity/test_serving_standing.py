@@ -10,9 +10,10 @@ import json
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,7 @@ from ansible_collections.kubephase.cluster.tests.unit.world import Host
 __all__ = ["our_api"]
 pytestmark = ONE_WORKER
 
+DAY = 86400.0
 LEASE = ObjectKey("coordination.k8s.io/v1", "Lease", "kube-system", NAME)
 
 
@@ -94,10 +96,12 @@ class ControlPlane:
         given = {"policy": INVENTORY, "allowed_names": ALLOWED, "interval": timedelta(minutes=1), **options}
         return execute(StandingApproverPhase(), world, {"ClusterConfiguration": {"kubernetesVersion": "v1.37.1"}}, given, check)
 
-    def run(self, me: str = "cp1", memory: str = MEMORY, clock: float = 0.0, rules: Any = None) -> int:
+    def run(self, me: str = "cp1", memory: str = MEMORY, clock: float = 0.0, rules: Any = None, off: float = 0.0) -> int:
+        """One run of a host whose time of day is so many seconds off."""
         self.said = []
         paths = {**PATHS, "memory": memory}
-        return StandingApprover(rules or Rules(), paths, str(self.server.root), me, self.said.append, lambda: clock).run()
+        root, say = str(self.server.root), self.said.append
+        return StandingApprover(rules or Rules(), paths, root, me, say, lambda: clock, lambda: time.time() + off).run()
 
     def path(self, path: str) -> Path:
         return self.server.root / path.lstrip("/")
@@ -107,8 +111,16 @@ class ControlPlane:
         return lines[0].split()[-1] if lines else ""
 
     @property
+    def lease(self) -> dict[str, Any]:
+        return dict((self.server.api(SUPER_ADMIN).get(LEASE) or {}).get("spec") or {})
+
+    @property
     def holder(self) -> str:
-        return str((self.server.api(SUPER_ADMIN).get(LEASE) or {}).get("spec", {}).get("holderIdentity", ""))
+        return str(self.lease.get("holderIdentity", ""))
+
+    @property
+    def token(self) -> str:
+        return str(json.loads(self.path(KUBECONFIG).read_text())["users"][0]["user"]["token"])
 
 
 @pytest.fixture(name="host")
@@ -140,8 +152,7 @@ def test_it_is_installed_once_and_removed_without_a_trace(host: ControlPlane) ->
     again = host.install()
     assert (again.changed, again.facts["token"]) == (False, "kept")
     assert host.server.versions() == versions
-    token = json.loads(host.path(KUBECONFIG).read_text())["users"][0]["user"]["token"]
-    assert token not in repr(done.plan) + repr(diff(done.plan)) + repr(done.facts)
+    assert host.token not in repr(done.plan) + repr(diff(done.plan)) + repr(done.facts)
     # Another policy changes the one file; the program reads it in its next run.
     changed = host.install(policy={"worker1": INVENTORY["worker1"]})
     assert [change.target for change in changed.plan.changes] == [SETTINGS]
@@ -240,6 +251,44 @@ def test_one_is_at_work_and_another_takes_over(host: ControlPlane) -> None:
     assert (host.holder, conditions(host.server, "three")) == ("cp2", ["Approved"])
     assert host.run("cp1", clock=61) == 0
     assert host.holder == "cp2"
+
+
+@pytest.mark.parametrize("off", [-3 * DAY, -3600, 3600, 3 * DAY])
+def test_a_time_of_day_that_is_off_takes_no_turn_and_gives_none_away(host: ControlPlane, off: float) -> None:
+    host.install()
+    second, token = f"{MEMORY}.2", host.token
+    assert host.run("cp1", clock=0, off=off) == 0
+    renewed = datetime.fromisoformat(host.lease["renewTime"].replace("Z", "+00:00")).timestamp()
+    assert abs(renewed - time.time() - off) < 60
+    # By the time of day of the other, this lease has run out long ago, or is of the day after tomorrow.
+    for clock in (0, LEASE_SECONDS - 1):
+        assert host.run("cp2", second, clock=clock) == 0
+        assert (host.holder, host.figure("active")) == ("cp1", "0")
+    ask(host.server, "one")
+    assert host.run("cp2", second, clock=LEASE_SECONDS) == 0
+    assert (host.holder, conditions(host.server, "one")) == ("cp2", ["Approved"])
+    # And the other way round: whose time of day is off waits as long as anybody.
+    for clock in (0, LEASE_SECONDS - 1):
+        assert host.run("cp1", clock=clock, off=off) == 0
+        assert host.holder == "cp2"
+    ask(host.server, "two")
+    assert host.run("cp1", clock=LEASE_SECONDS, off=off) == 0
+    assert (host.holder, conditions(host.server, "two")) == ("cp1", ["Approved"])
+    assert host.token == token
+
+
+def test_a_clock_that_is_far_ahead_has_the_token_renewed_and_nothing_worse(host: ControlPlane) -> None:
+    host.install()
+    before = host.token
+    ask(host.server, "one")
+    time.sleep(1)
+    assert host.run(off=4 * DAY) == 0
+    assert host.token != before
+    assert conditions(host.server, "one") == ["Approved"]
+    # Of one that is as far behind, the token ends before it is renewed; a play with the right time makes another.
+    made, ends = Rules().lifetime(host.token)
+    assert not Rules().is_stale(host.token, ends - 4 * DAY)
+    assert Rules().is_stale(host.token, made + (ends - made) / 2)
 
 
 def test_one_that_was_killed_between_two_approvals_is_made_up_for(host: ControlPlane) -> None:

@@ -18,7 +18,7 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.bootst
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.files import Files
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.x509 import generate_key, private_pem
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Action, ManyUnusable, Unusable
-from ansible_collections.kubephase.cluster.plugins.module_utils._plan.files import SwitchLink, WriteFile
+from ansible_collections.kubephase.cluster.plugins.module_utils._plan.files import RemoveFile, SwitchLink, WriteFile
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.objects import Manifest, ObjectKey
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.serving import RequestServing
 
@@ -100,6 +100,10 @@ class ServingRequests:
         content = certificate.rstrip(b"\n") + b"\n" + private_pem(key)
         self._files.write([WriteFile(path, content, _MODE)])
         self._files.apply(SwitchLink(action.current, path, action.updated))
+        # Two in one second have one name, and the clock may have been set back to it.
+        for each in action.replaced:
+            if each != path:
+                self._files.apply(RemoveFile(each))
 
 
 def _spec(action: RequestServing, key: Any) -> dict[str, Any]:

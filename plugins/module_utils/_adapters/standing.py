@@ -76,7 +76,10 @@ class Standby(Exception):
 
 
 class StandingApprover:
-    """One run; ``rules`` are the domain's, ``paths`` name the files kubeconfig, settings and memory."""
+    """One run; ``rules`` are the domain's, ``paths`` name the files kubeconfig, settings and memory.
+
+    ``clock`` only goes forward, and turns are measured by it; ``now`` is the time of day, which may be wrong.
+    """
 
     def __init__(
         self,
@@ -86,6 +89,7 @@ class StandingApprover:
         me: str = "",
         say: Callable[[str], object] = sys.stdout.write,
         clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
     ) -> None:
         self._rules = rules
         self._paths = paths
@@ -93,6 +97,7 @@ class StandingApprover:
         self._me = me or socket.gethostname()
         self._say = say
         self._clock = clock
+        self._now = now
         self._api = SigningApi(self._files, kubeconfig=paths["kubeconfig"], deadline=10.0)
 
     def run(self) -> int:
@@ -124,14 +129,14 @@ class StandingApprover:
         if settings is not None and settings.figures:
             found = token_in(self._files, self._paths["kubeconfig"])
             ends = self._rules.lifetime(found[1])[1] if found else 0.0
-            text = self._rules.figures(memory, active, pending, ends, time.time())
+            text = self._rules.figures(memory, active, pending, ends, self._now())
             self._files.write([WriteFile(settings.figures, text.encode(), 0o644)])
 
     def _renew(self) -> None:
         """Replace a token that is past half of its life by one that it can get for itself."""
         path = self._paths["kubeconfig"]
         found = token_in(self._files, path)
-        if found is None or not self._rules.is_stale(found[1], time.time()):
+        if found is None or not self._rules.is_stale(found[1], self._now()):
             return
         tokens = ApproverTokens(self._files, path, deadline=10.0)
         tokens.apply(
@@ -150,7 +155,7 @@ class StandingApprover:
         if memory.version != version:
             memory = replace(memory, version=version, since=clock)
         if mine:
-            body = {**lease, "spec": self._rules.lease_spec(lease, self._me, datetime.now(timezone.utc))}
+            body = {**lease, "spec": self._rules.lease_spec(lease, self._me, datetime.fromtimestamp(self._now(), timezone.utc))}
             reply = self._api._send("PUT", str(self._api._path(key)), {}, body)
             if reply.status != 409:
                 self._api._body(reply, str(key), "renewed")

@@ -125,6 +125,8 @@ class RequestServing(Action):
     lifetime_seconds: int | None
     current: str
     updated: str
+    # Pairs that go when the new one is the current one.
+    replaced: tuple[str, ...]
     seconds: float
     fate: Callable[[Manifest | None, str, timedelta], Fate] = field(repr=False, compare=False)
     pause: Callable[[int, float], float] = field(repr=False, compare=False)

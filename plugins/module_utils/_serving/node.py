@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -64,6 +64,8 @@ class Observed:
     has_client: bool
     plain_files: tuple[str, ...] = ()
     stored: tuple[str, ...] = ()
+    # Of the stored ones, pairs that the current link does not lead to.
+    superseded: tuple[str, ...] = ()
     template: Template | None = None
     requests: tuple[Manifest, ...] = field(default=(), repr=False)
 
@@ -87,6 +89,7 @@ class KubeletServingCertPhase:
             if pair.leaf is None or not pair.trusted:
                 requests = world.node_api.own(SIGNER, user_of(docs.node.name))
         links = (store.current, store.updated)
+        stored = tuple(path for path in world.files.below(store.directory) if is_stored_pair(store, path))
         return Observed(
             store=store,
             config=config,
@@ -96,7 +99,8 @@ class KubeletServingCertPhase:
             now=world.clock.now(),
             has_client=has_client,
             plain_files=tuple(path for path in links if world.files.exists(path) and not world.files.is_link(path)),
-            stored=tuple(path for path in world.files.below(store.directory) if is_stored_pair(store, path)),
+            stored=stored,
+            superseded=_superseded(world.files, store, stored) if options["manager"] == BY_COLLECTION else (),
             template=template,
             requests=tuple(requests),
         )
@@ -113,9 +117,9 @@ class KubeletServingCertPhase:
             return Plan(facts=facts, warnings=(_NOT_STARTED,))
         if manager == BY_KUBELET:
             return Plan(facts=facts)
-        changes = _rotated(docs, seen, options, rotation)
-        changes += _pointed(docs, seen, bool(changes))
-        return Plan(tuple(changes), facts, () if seen.template else ("The Node has no addresses yet, so there is nothing to ask for",))
+        asked = _rotated(docs, seen, options, rotation)
+        changes = (*asked, *_pointed(docs, seen, bool(asked)), *(() if asked else _tidied(seen)))
+        return Plan(changes, facts, () if seen.template else ("The Node has no addresses yet, so there is nothing to ask for",))
 
 
 def _check(docs: Documents, seen: Observed, manager: str) -> None:
@@ -162,6 +166,7 @@ def _rotated(docs: Documents, seen: Observed, options: Mapping[str, Any], rotati
         lifetime_seconds=expiration_seconds(options.get("lifetime")),
         current=seen.store.current,
         updated=seen.store.updated,
+        replaced=_dated(seen.store, seen.stored),
         seconds=options["timeout"].total_seconds(),
         fate=_fate,
         pause=pause,
@@ -193,6 +198,18 @@ def _pointed(docs: Documents, seen: Observed, asked: bool) -> list[Change]:
     if reason and seen.service.active:
         changes.append(freshness.restart(reason, True, healthz_url_on_disk(docs, seen.config)))
     return changes
+
+
+def _tidied(seen: Observed) -> list[Change]:
+    """Remove pairs that were replaced.
+
+    A kubelet that reads its files again watches the file behind the link, not the link: it notices the new pair only when
+    the old one goes. One that a killed run has left keeps the kubelet with it.
+    """
+    if seen.pair.path != seen.store.current or seen.pair.problem:
+        return []
+    before = "a serving certificate with its key\n"
+    return [Change(path, "another has taken its place", before, "", RemoveFile(path)) for path in seen.superseded]
 
 
 def _undone(docs: Documents, seen: Observed) -> Plan:
@@ -243,6 +260,16 @@ def _report(seen: Observed, pem: bytes, now: datetime, errors: int) -> dict[str,
         "rotation": {"due": stamp(rotation.due), "reason": rotation.reason},
         "figures": _figures(chain[0], now, figures.lived(old, now) if old is not None else None, errors),
     }
+
+
+def _dated(store: Store, stored: Sequence[str]) -> tuple[str, ...]:
+    return tuple(path for path in stored if path not in (store.current, store.updated))
+
+
+def _superseded(files: Any, store: Store, stored: Sequence[str]) -> tuple[str, ...]:
+    current = files.read(store.current)
+    dated = [files.read(path) for path in _dated(store, stored)]
+    return tuple(each.path for each in dated if each is not None and current is not None and each.content != current.content)
 
 
 def _settings(config: FileState | None) -> Mapping[str, Any]:
