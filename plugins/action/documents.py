@@ -15,7 +15,7 @@ from ansible import constants as C
 from ansible.errors import AnsibleActionFail, AnsibleError
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import INIT, Documents
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import INIT, WORKER, Documents
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.problems import InvalidDocuments
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.resolve import resolve
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.secrets import split_secrets
@@ -124,7 +124,9 @@ class ActionModule(ActionBase):
         """Run the module with code that the host keeps, sent now if it lacks it; None where no code can be kept."""
         if self._task.async_val or self._connection.transport == "local":
             return None
-        wanted = {"module": self._task.action.rpartition(".")[2], "digest": node_code.digest()}
+        # A worker is called three or four times: it would take longer to have somebody stand by than that would save.
+        many = options.get("becomes") != WORKER
+        wanted = {"module": self._task.action.rpartition(".")[2], "digest": node_code.digest(), "many": many}
         for sent in (False, True):
             code = {**wanted, "archive": node_code.archive()} if sent else wanted
             done: dict[str, Any] = self._execute_module(_KEPT_CODE, {**options, "kept_code": code}, task_vars=variables)

@@ -90,8 +90,8 @@ def lay(place: str, archive: str) -> None:
         shutil.rmtree(staged, ignore_errors=True)
 
 
-def run(place: str, module: str, arguments: dict[str, Any]) -> int:
-    """Run the module in a process that stands by, or in this one."""
+def run(place: str, module: str, arguments: dict[str, Any], many: bool) -> int:
+    """Run the module in a process that stands by, or in this one; where many calls are to come, one is made to stand by."""
     path, again = os.path.join(place, "standby"), time.time() - os.stat(place).st_mtime < SECOND_CALL_SECONDS
     os.utime(place)
     if module in APART:
@@ -102,7 +102,7 @@ def run(place: str, module: str, arguments: dict[str, Any]) -> int:
             return code
     sys.path.insert(0, place)
     standby: Any = importlib.import_module(STANDBY)
-    if again and module not in APART:
+    if many and again and module not in APART:
         forget(path)
         standby.stand_by(path)
     standby.call(module, arguments)
@@ -162,7 +162,7 @@ def main() -> None:
         lay(place, wanted["archive"])
     if not (os.path.isdir(place) and trusted(HOME) and trusted(place)):
         return say({"changed": False, "kept_code_missing": True})
-    sys.exit(run(place, wanted["module"], arguments))
+    sys.exit(run(place, wanted["module"], arguments, bool(wanted.get("many"))))
 
 
 if __name__ == "__main__":

@@ -100,7 +100,7 @@ def call(home: Path, arguments: dict[str, Any], **surroundings: str) -> dict[str
 
 
 def wanted(**more: Any) -> dict[str, Any]:
-    return {"module": "pki_cert", "digest": "d" * 64, **more}
+    return {"module": "pki_cert", "digest": "d" * 64, "many": True, **more}
 
 
 def test_it_has_what_a_module_needs_and_no_more(archive: str) -> None:
@@ -182,6 +182,13 @@ def test_a_second_call_finds_somebody_who_stands_by(home: Path, archive: str) ->
     assert call(home, {"kept_code": wanted()}, SOMETHING="here") == {"loaded": "anew", "saw": "here"}
     ready(home)
     assert call(home, {"kept_code": wanted()}, SOMETHING="there") == {"loaded": "anew", "saw": "there"}
+
+
+@AS_ROOT
+def test_nobody_stands_by_for_a_few_calls(home: Path, archive: str) -> None:
+    call(home, {"kept_code": wanted(archive=archive, many=False), "nonsense": 1})
+    call(home, {"kept_code": wanted(many=False), "nonsense": 1})
+    assert not started_with(home)
 
 
 @AS_ROOT
