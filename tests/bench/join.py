@@ -128,7 +128,8 @@ def whole(instance: str, playbook: str, home: Path, control_planes: int, others:
     try:
         nodes.up(control_planes, others)
         nodes.watch()
-        variables = {**nodes.documents, "thin_ignored": IGNORED}
+        # Neither prepares hosts that are ready.
+        variables = {**nodes.documents, "thin_ignored": IGNORED, "kubephase_prepare": False}
         first = play(playbook, nodes.inventory, variables, home)
         seen = nodes.seen()
         return first, play(playbook, nodes.inventory, variables, home), seen

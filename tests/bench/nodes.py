@@ -158,7 +158,7 @@ def lab(*words: str) -> str:
     return done.stdout.strip()
 
 
-def play(playbook: str, inventory: Path, variables: dict[str, str], home: Path) -> Played:
+def play(playbook: str, inventory: Path, variables: dict[str, Any], home: Path) -> Played:
     """Time a playbook; its connections are its own, since a node of an earlier play may be another one by now."""
     number = len(list(home.glob("play-*")))
     place = home / f"play-{number}"

@@ -171,6 +171,8 @@ def test_a_fault_in_the_code_is_a_failure_and_not_silence(home: Path) -> None:
 def test_a_second_call_finds_somebody_who_stands_by(home: Path, archive: str) -> None:
     """He is root's, serves many, runs each call with the caller's surroundings, and keeps nothing of it."""
     call(home, {"kept_code": wanted(archive=archive), "nonsense": 1})
+    assert not started_with(home)
+    call(home, {"kept_code": wanted(), "nonsense": 1})
     process = ready(home)
     assert "nonsense" in call(home, {"kept_code": wanted(), "nonsense": 1})["msg"]
     kept = home / ("d" * 64) / "ansible_collections/kubephase/cluster/plugins/modules/pki_cert.py"
@@ -195,7 +197,8 @@ def test_nobody_stands_by_for_a_few_calls(home: Path, archive: str) -> None:
 def test_who_was_killed_in_the_middle_of_a_call_is_not_asked_twice(home: Path, tmp_path: Path, archive: str) -> None:
     """A call that was taken may have written; to run it once more behind the caller's back would be a second call."""
     marks = tmp_path / "marks"
-    call(home, {"kept_code": wanted(archive=archive), "nonsense": 1})
+    for code in (wanted(archive=archive), wanted()):
+        call(home, {"kept_code": code, "nonsense": 1})
     os.kill(ready(home), signal.SIGKILL)
     kept = home / ("d" * 64) / "ansible_collections/kubephase/cluster/plugins/modules/pki_cert.py"
     kept.write_text(f"import os\ndef main():\n    open({str(marks)!r}, 'a').write('x')\n    os.kill(os.getpid(), 9)\n")
@@ -222,7 +225,8 @@ def test_who_is_not_called_goes_away(home: Path, archive: str) -> None:
     files = unpacked(base64.b64decode(archive))
     place = next(name for name in files if name.endswith("_runner/standby.py"))
     files[place] = files[place].replace(b"IDLE_SECONDS = 20.0", b"IDLE_SECONDS = 0.5")
-    call(home, {"kept_code": wanted(archive=packed_again(files)), "nonsense": 1})
+    for code in (wanted(archive=packed_again(files)), wanted()):
+        call(home, {"kept_code": code, "nonsense": 1})
     process = ready(home)
     deadline = time.monotonic() + 10
     while Path(f"/proc/{process}").exists() and time.monotonic() < deadline:
