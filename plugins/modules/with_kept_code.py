@@ -164,7 +164,7 @@ def main() -> None:
     if not (os.path.isdir(place) and trusted(HOME) and trusted(place)):
         return say({"changed": False, "kept_code_missing": True})
     # The first to run fresh code compiles it; whoever loaded it at the same time would do so once more.
-    sys.exit(run(place, wanted["module"], arguments, bool(wanted.get("many")) and not laid))
+    raise SystemExit(run(place, wanted["module"], arguments, bool(wanted.get("many")) and not laid))
 
 
 if __name__ == "__main__":
