@@ -69,7 +69,7 @@ molecule: setup ## Scenarios on real nodes: one with usual documents, one with r
 
 LIVE := prepare first_run selection deviations reconfigure secrets kills join_faults interop interop_ours join_secrets serving report examples artifact
 
-live: setup ## On real nodes: deviations, kills, faults of join, interoperability with kubeadm, secrets, the report, an example, the artifact
+live: setup ## On real nodes: preparing, deviations, kills, faults of join, interoperability with kubeadm, secrets, the report, an example, the artifact
 	pytest -q $(patsubst %,tests/live/test_live_%.py,$(LIVE))
 
 live-all: setup ## The same with every kill, every fault and every example; serving certificates

@@ -10,7 +10,6 @@ the last one.
 
 from __future__ import annotations
 
-import array
 import atexit
 import gc
 import importlib
@@ -88,6 +87,7 @@ def _let_go() -> None:
 def _serve(path: str) -> None:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(path)
+    mine = os.stat(path).st_ino
     listener.listen()
     gc.freeze()
     busy = 0
@@ -96,7 +96,9 @@ def _serve(path: str) -> None:
         while busy and os.waitpid(-1, os.WNOHANG)[0]:
             busy -= 1
         if not ready and not busy:
-            os.unlink(path)
+            # By now the place may be somebody else's, whom nobody would find without it.
+            if os.stat(path).st_ino == mine:
+                os.unlink(path)
             return
         if ready:
             connection, _peer = listener.accept()
@@ -133,10 +135,6 @@ def _answer(connection: socket.socket) -> None:
 
 
 def _received(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
-    streams = array.array("i")
-    head, ancillary, _flags, _address = connection.recvmsg(8, socket.CMSG_LEN(3 * streams.itemsize))
-    for level, kind, data in ancillary:
-        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
-            streams.frombytes(data[: len(data) - len(data) % streams.itemsize])
+    head, streams, _flags, _address = socket.recv_fds(connection, 8, 3)
     with connection.makefile("rb") as stream:
-        return json.loads(stream.read(int.from_bytes(head, "big"))), list(streams)
+        return json.loads(stream.read(int.from_bytes(head, "big"))), streams

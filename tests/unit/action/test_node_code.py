@@ -235,6 +235,23 @@ def test_who_is_not_called_goes_away(home: Path, archive: str) -> None:
     assert not (home / ("d" * 64) / "standby").exists()
 
 
+@AS_ROOT
+def test_who_goes_away_leaves_the_place_of_another(home: Path, archive: str) -> None:
+    files = unpacked(base64.b64decode(archive))
+    place = next(name for name in files if name.endswith("_runner/standby.py"))
+    files[place] = files[place].replace(b"IDLE_SECONDS = 20.0", b"IDLE_SECONDS = 0.5")
+    for code in (wanted(archive=packed_again(files)), wanted()):
+        call(home, {"kept_code": code, "nonsense": 1})
+    process, socket_of_another = ready(home), home / ("d" * 64) / "standby"
+    socket_of_another.unlink()
+    socket_of_another.touch()
+    deadline = time.monotonic() + 10
+    while Path(f"/proc/{process}").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not Path(f"/proc/{process}").exists()
+    assert socket_of_another.exists()
+
+
 def unpacked(packed: bytes) -> dict[str, bytes]:
     with zipfile.ZipFile(io.BytesIO(packed)) as source:
         return {name: source.read(name) for name in source.namelist()}
