@@ -17,6 +17,8 @@ description:
   - By token it asks any API server for the ConfigMap cluster-info, waits for the signature of the token in it, checks that
     signature and compares the certificate authority with the pins. Then it asks again, as somebody who trusts that
     authority only, and the answer must be the same. The server of the result is the one that cluster-info names.
+  - By O(ca_cert) it asks as somebody who trusts that authority only, from the beginning. TLS then proves what otherwise the
+    signature does, which comes some seconds after a new token.
   - By file it believes a kubeconfig on the host, or at an https address that the host's trust store vouches for, and sees
     that its server answers. Redirects are not followed, and one from an address may not point at files of the host.
   - With C(unsafeSkipCAVerification) in the documents and no pin, whoever has signed with the token is believed.
@@ -53,6 +55,11 @@ options:
       - They win over C(discovery.bootstrapToken.caCertHashes).
     type: list
     elements: str
+  ca_cert:
+    description:
+      - The certificate authority of the cluster in PEM, where it is known for certain, as RV(kubephase.cluster.join_secrets#module:ca_cert)
+        is. No signature of the token is asked for then, and pins are not needed. One of the authorities in cluster-info must be among it.
+    type: str
 extends_documentation_fragment:
   - kubephase.cluster.documents
   - kubephase.cluster.phase
@@ -84,7 +91,7 @@ joined:
   type: bool
   sample: false
 method:
-  description: How the cluster was found; token, file, https, or nothing when there was no need or no way yet.
+  description: How the cluster was found; token, authority, file, https, or nothing when there was no need or no way yet.
   returned: success
   type: str
   sample: token
@@ -145,6 +152,7 @@ def main() -> None:
         "tls_bootstrap_token": {"type": "str", "no_log": True},
         "api_server_endpoint": {"type": "str"},
         "ca_cert_hashes": {"type": "list", "elements": "str"},
+        "ca_cert": {"type": "str"},
     }
     run(make, ("yaml",), spec)
 

@@ -107,6 +107,11 @@ api_server_endpoint:
   returned: with O(state=present)
   type: str
   sample: api.example.com:6443
+ca_cert:
+  description: The cluster's certificate authority in PEM, by admin.conf; empty on a host that has no cluster yet.
+  returned: with O(state=present)
+  type: str
+  sample: "-----BEGIN CERTIFICATE-----..."
 ca_cert_hashes:
   description: Pins of the cluster's authorities; none on a host that has no cluster yet.
   returned: with O(state=present)

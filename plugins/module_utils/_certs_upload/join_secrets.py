@@ -60,6 +60,7 @@ class Observed:
     now: datetime
     virgin: bool = False
     server: str = ""
+    authority: bytes = b""
     pins: tuple[str, ...] = ()
     cluster_info: bool = False
     files: Mapping[str, bytes | None] = field(default_factory=dict, repr=False)
@@ -86,10 +87,12 @@ class JoinSecretsPhase:
         secrets = world.api.list("v1", "Secret", NAMESPACE, field_selector=f"type={SECRET_TYPE}")
         tokens = {token.identifier: token for token in map(from_secret, secrets) if token is not None and _over(token, now)}
         cluster = _cluster(world)
+        authority = base64.b64decode(cluster.get("certificate-authority-data") or "")
         return Observed(
             now,
             server=str(cluster.get("server") or ""),
-            pins=pins(base64.b64decode(cluster.get("certificate-authority-data") or ""), ADMIN),
+            authority=authority,
+            pins=pins(authority, ADMIN),
             cluster_info=world.api.get(CLUSTER_INFO) is not None,
             files=contents_of(world, docs) if options.get("certificates") else {},
             tokens=tokens,
@@ -115,6 +118,7 @@ def _made(docs: Documents, seen: Observed, options: Mapping[str, Any]) -> Plan:
     missing = [] if seen.virgin else [name for name, path in paths.items() if path and seen.files.get(name) is None]
     facts = {
         "api_server_endpoint": _endpoint(seen.server or control_plane_url(docs)),
+        "ca_cert": seen.authority.decode("ascii", errors="ignore"),
         "ca_cert_hashes": list(seen.pins),
         "expires": token.expires,
         "swept": sorted(seen.tokens),

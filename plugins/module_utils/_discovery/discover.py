@@ -16,7 +16,7 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._discovery.autho
 from ansible_collections.kubephase.cluster.plugins.module_utils._discovery.cluster_info import KUBECONFIG, Cluster
 from ansible_collections.kubephase.cluster.plugins.module_utils._discovery.discovery_file import Given, User, given
 from ansible_collections.kubephase.cluster.plugins.module_utils._discovery.signature import complaint
-from ansible_collections.kubephase.cluster.plugins.module_utils._discovery.way import ByFile, ByToken, Way
+from ansible_collections.kubephase.cluster.plugins.module_utils._discovery.way import ByAuthority, ByFile, ByToken, Way
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Unusable
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.discovery import ANYBODY, AUTHORITY, HOST, Answer, Question
 
@@ -46,6 +46,8 @@ def discover(way: Way, docs: Documents, world: Any) -> Found:
     seconds = docs.timeouts.discovery.total_seconds()
     if isinstance(way, ByToken):
         return _by_token(way, seconds, world)
+    if isinstance(way, ByAuthority):
+        return _by_authority(way, seconds, world)
     return _by_file(way, docs, seconds, world)
 
 
@@ -53,22 +55,51 @@ def _by_token(way: ByToken, seconds: float, world: Any) -> Found:
     """Ask anybody, believe the token's signature; with pins, ask again whom they vouch for."""
     where, url = way.server, way.server + cluster_info.PATH
     text = _signed(way, Question(url, ANYBODY), seconds, world)
-    document = cluster_info.load(where, text, _DISTRUST)
-    cluster = cluster_info.cluster(where, cluster_info.cluster_entry(where, document, _DISTRUST), _DISTRUST)
-    _require_authority(where, cluster, _DISTRUST)
+    cluster = _told_by(where, text)
     warnings: tuple[str, ...] = (f"{where}: it was believed without a pin of its certificate authority, as the documents ask",)
     if way.pins:
-        known = pinned(cluster.pins, way.pins)
-        if not known:
-            found = f"its certificate authority is another one than that of the pins: {', '.join(cluster.pins)}"
-            raise Unusable(where, found, _DISTRUST)
-        others = len(cluster.pins) - len(known)
-        warnings = (f"{where}: of its certificate authorities {others} have no pin; they are trusted all the same",) if others else ()
+        warnings = _vouched_for(where, cluster, way.pins)
         again = _signed(way, Question(url, AUTHORITY, cluster.authority.decode("ascii", errors="replace")), seconds, world)
         if again != text:
             raise Unusable(where, "it answers differently to somebody who checks its certificate", _DISTRUST)
     # kubeadm takes neither more nor less than these two from cluster-info.
     return Found(replace(cluster, server_name=""), _token_user(way.login), where, warnings)
+
+
+def _by_authority(way: ByAuthority, seconds: float, world: Any) -> Found:
+    """Ask whom the authority vouches for: TLS proves who answers, so that no signature has to be waited for."""
+    where = way.server
+
+    def wanting(answer: Answer) -> str:
+        return "" if answer.status == 200 else _silence(where, answer)
+
+    answer = _asked(where, Question(where + cluster_info.PATH, AUTHORITY, way.authority), wanting, seconds, world)
+    cluster = _told_by(where, _kubeconfig_in(where, cluster_info.config_map(where, answer)))
+    return Found(replace(cluster, server_name=""), _token_user(way.login), where, _vouched_for(where, cluster, way.pins))
+
+
+def _kubeconfig_in(where: str, data: Data) -> str:
+    if not data.get(KUBECONFIG):
+        raise Unusable(where, "its cluster-info holds no kubeconfig", _DISTRUST)
+    return data[KUBECONFIG]
+
+
+def _told_by(where: str, text: str) -> Cluster:
+    """Read the cluster out of the kubeconfig in cluster-info."""
+    document = cluster_info.load(where, text, _DISTRUST)
+    cluster = cluster_info.cluster(where, cluster_info.cluster_entry(where, document, _DISTRUST), _DISTRUST)
+    _require_authority(where, cluster, _DISTRUST)
+    return cluster
+
+
+def _vouched_for(where: str, cluster: Cluster, pins: tuple[str, ...]) -> tuple[str, ...]:
+    """Insist that a pin is that of one of the cluster's authorities; warn of those that have none."""
+    known = pinned(cluster.pins, pins)
+    if not known:
+        found = f"its certificate authority is another one than that of the pins: {', '.join(cluster.pins)}"
+        raise Unusable(where, found, _DISTRUST)
+    others = len(cluster.pins) - len(known)
+    return (f"{where}: of its certificate authorities {others} have no pin; they are trusted all the same",) if others else ()
 
 
 def _signed(way: ByToken, question: Question, seconds: float, world: Any) -> str:
@@ -83,9 +114,7 @@ def _signed(way: ByToken, question: Question, seconds: float, world: Any) -> str
         return f"its cluster-info has no signature of the token {way.identifier}, so that has expired or is another cluster's"
 
     data = cluster_info.config_map(way.server, _asked(way.server, question, wanting, seconds, world))
-    text = data.get(KUBECONFIG, "")
-    if not text:
-        raise Unusable(way.server, "its cluster-info holds no kubeconfig", _DISTRUST)
+    text = _kubeconfig_in(way.server, data)
     wrong = complaint(data[key], text, way.identifier, way.secret)
     if wrong:
         raise Unusable(way.server, f"its cluster-info cannot be trusted: {wrong}", _DISTRUST)

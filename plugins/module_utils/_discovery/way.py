@@ -15,6 +15,7 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._config.addresse
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import Documents
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.kinds import BootstrapTokenDiscovery, Discovery
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.problems import shown
+from ansible_collections.kubephase.cluster.plugins.module_utils._discovery.authorities import pins
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Unusable
 from ansible_collections.kubephase.cluster.plugins.module_utils._tokens.token import split
 
@@ -35,6 +36,24 @@ class ByToken:
     login: str = field(repr=False)
 
     name = "token"
+
+    @property
+    def server(self) -> str:
+        """The address that is asked."""
+        return f"https://{self.endpoint}"
+
+
+@dataclass(frozen=True)
+class ByAuthority:
+    """Believe whoever shows a certificate of an authority that is known already, and nobody else."""
+
+    endpoint: str
+    authority: str = field(repr=False)
+    pins: tuple[str, ...]
+    # The token that the kubelet logs in with.
+    login: str = field(repr=False)
+
+    name = "authority"
 
     @property
     def server(self) -> str:
@@ -65,7 +84,7 @@ class ByFile:
         return "https" if self.remote else "file"
 
 
-Way = Union[ByToken, ByFile]
+Way = Union[ByToken, ByAuthority, ByFile]
 
 
 def way(docs: Documents, options: Mapping[str, Any]) -> Way | None:
@@ -82,14 +101,23 @@ def way(docs: Documents, options: Mapping[str, Any]) -> Way | None:
         return None
     identifier, secret = split(token, "token")
     given = discovery.bootstrap_token or BootstrapTokenDiscovery()
-    pins = _pins(options.get("ca_cert_hashes") or given.ca_cert_hashes)
-    if not pins and not given.unsafe_skip_ca_verification:
+    if options.get("ca_cert"):
+        return _by_authority(_endpoint(docs, options, given), options["ca_cert"], login or token)
+    wanted = _pins(options.get("ca_cert_hashes") or given.ca_cert_hashes)
+    if not wanted and not given.unsafe_skip_ca_verification:
         raise Unusable(
             "ca_cert_hashes",
             "no pin of the cluster's certificate authority is given, so that whoever has the token could be the cluster",
             f"Give one, or {_BY_TOKEN}.caCertHashes; {_BY_TOKEN}.unsafeSkipCAVerification does without",
         )
-    return ByToken(_endpoint(docs, options, given), identifier, secret, pins, login or token)
+    return ByToken(_endpoint(docs, options, given), identifier, secret, wanted, login or token)
+
+
+def _by_authority(endpoint: str, authority: str, login: str) -> ByAuthority:
+    try:
+        return ByAuthority(endpoint, authority, pins(authority.encode()), login)
+    except ValueError as error:
+        raise Unusable("ca_cert", f"it is of no use: {error}", "Give the certificate authority of the cluster in PEM") from None
 
 
 def _by_file(location: str, login: str) -> ByFile:

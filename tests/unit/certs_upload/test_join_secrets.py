@@ -102,6 +102,7 @@ def test_a_token_for_workers(root: Path) -> None:
     }
     assert facts["run"] == identifier
     assert (facts["api_server_endpoint"], facts["ca_cert_hashes"]) == ("api.example.test:6443", [PIN])
+    assert facts["ca_cert"] == CA.decode()
     assert (facts["expires"], facts["swept"]) == ("2026-01-01T00:30:00Z", [])
     assert not {"certificate_key", "certificates_secret"} & set(facts)
     assert len(api.objects) == 2
@@ -327,7 +328,7 @@ def test_a_check_makes_and_returns_no_secret(root: Path, certificates: bool) -> 
 def test_on_a_host_without_a_cluster_a_check_goes_on(tmp_path: Path) -> None:
     outcome = secrets(tmp_path, Cluster(), check=True, certificates=True, configuration={"controlPlaneEndpoint": "api.test:6443"})
     assert outcome.changed
-    assert (outcome.facts["api_server_endpoint"], outcome.facts["ca_cert_hashes"]) == ("api.test:6443", [])
+    assert (outcome.facts["api_server_endpoint"], outcome.facts["ca_cert"], outcome.facts["ca_cert_hashes"]) == ("api.test:6443", "", [])
     assert not absent(tmp_path, Cluster(), "abcdef").changed
 
 
