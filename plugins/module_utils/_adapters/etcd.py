@@ -55,8 +55,8 @@ _SAID = (
     ("connection refused", TRANSIENT),
     ("connection error", TRANSIENT),
 )
-# Another member may do better.
-_ELSEWHERE = (UNREACHABLE, TRANSIENT, NOT_HERE)
+# Another member may do better; after one of them has been away, one can hold the cluster for unhealthy for good, and no other does.
+_ELSEWHERE = (UNREACHABLE, TRANSIENT, NOT_HERE, UNHEALTHY)
 _GATEWAY = "/v3"
 _SHOWN = 200
 

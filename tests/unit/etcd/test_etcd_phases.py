@@ -304,3 +304,20 @@ def test_nobody_there_and_files_that_are_no_certificates(tmp_path: Path) -> None
         etcd.look(("http://127.0.0.1:9",), access)
     with pytest.raises(Unusable, match=r"healthcheck-client\.crt: it, its key or .* cannot be read"):
         etcd.look(("https://127.0.0.1:9",), access)
+
+
+def test_when_one_member_holds_the_cluster_for_unhealthy_another_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def call(self: Etcd, endpoint: str, access: EtcdAccess, path: str, body: Any) -> Any:
+        asked.append(endpoint)
+        if endpoint == "https://first":
+            raise EtcdRefusal(gateway.UNHEALTHY, "etcdserver: unhealthy cluster")
+        return {"header": {"cluster_id": "1"}, "members": []}
+
+    monkeypatch.setattr(Etcd, "_call", call)
+    etcd, access = Etcd(Files(str(tmp_path))), EtcdAccess("/ca", "/crt", "/key", 1.0)
+    etcd.add(("https://first", "https://second"), access, OWN, learner=True)
+    assert asked == ["https://first", "https://second"]
+    with pytest.raises(EtcdRefusal, match="unhealthy cluster"):
+        etcd.add(("https://first",), access, OWN, learner=True)
