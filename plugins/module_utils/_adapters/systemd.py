@@ -26,6 +26,7 @@ _PROPERTIES = (
     "NRestarts",
     "ExecMainStartTimestamp",
     "ExecMainStartTimestampMonotonic",
+    "NeedDaemonReload",
 )
 _ENABLED = ("enabled", "enabled-runtime", "static", "alias", "linked", "linked-runtime", "indirect", "generated")
 _PLACES = "/usr/bin:/bin:/usr/sbin:/sbin"
@@ -41,6 +42,8 @@ _POLL = 0.2
 # One that serves its health has got past all that; it takes half a second, on a busy host a few.
 _WATCHED_FOR_HEALTH = 5.0
 _HEALTH_POLL = 0.05
+# Asking systemd costs a process, so one whose health is asked for is looked at less often.
+_LOOKS = 0.5
 # The kernel stamps files with the time of its last tick: a process that starts right after a write could pass for the older one.
 _TICKS = 0.05
 
@@ -77,7 +80,7 @@ class Systemd:
         if not isinstance(action, RestartService):
             raise TypeError(type(action).__name__)
         begun = time.time()
-        if action.reload_units:
+        if action.reload_units and self._show(action.name).get("NeedDaemonReload") == "yes":
             self._must(action.name, begun, "daemon-reload")
         time.sleep(_TICKS)
         self._must(action.name, begun, "restart", f"{action.name}.service")
@@ -95,7 +98,7 @@ class Systemd:
         first = ""
         while True:
             # Asked before the look at the process: one that is still the same afterwards is the one who answered.
-            healthy = bool(health_url) and not answer_of(health_url)
+            healthy = bool(first) and bool(health_url) and _healthy_within(_LOOKS, health_url)
             found = self._show(name)
             process = found.get("MainPID", "0")
             first = first or process
@@ -104,7 +107,8 @@ class Systemd:
                 raise self._failed(name, begun, f"it was restarted and did not stay up ({state})")
             if healthy or time.monotonic() >= end:
                 return
-            time.sleep(_HEALTH_POLL if health_url else _POLL)
+            if not health_url:
+                time.sleep(_POLL)
 
     def _failed(self, name: str, begun: float, found: str) -> Unusable:
         lines = [line for line in self.journal(name, _LINES_WITH_STACK, begun) if not _STACK_FRAME.fullmatch(line)]
@@ -116,6 +120,16 @@ class Systemd:
         if done.returncode:
             raise Unusable("systemd", f"it does not answer: {done.stderr.strip()}", "This phase needs a host that was booted with systemd")
         return dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+
+
+def _healthy_within(seconds: float, url: str) -> bool:
+    """Ask several times a second until it is well or the time is up."""
+    end = time.monotonic() + seconds
+    while answer_of(url):
+        if time.monotonic() >= end:
+            return False
+        time.sleep(_HEALTH_POLL)
+    return True
 
 
 def started(properties: dict[str, str], now: float, monotonic: float) -> float | None:

@@ -126,9 +126,15 @@ def test_a_start_within_its_second(stamp: str, ticks: str, expected: float | Non
 
 
 @pytest.mark.parametrize(
-    ("reload_units", "asked"), [(False, ["restart kubelet.service"]), (True, ["daemon-reload", "restart kubelet.service"])]
+    ("reload_units", "stale", "asked"),
+    [
+        (False, "yes", ["restart kubelet.service"]),
+        (True, "yes", ["daemon-reload", "restart kubelet.service"]),
+        (True, "no", ["restart kubelet.service"]),
+    ],
 )
-def test_a_restart_that_stays_up(machine: Machine, reload_units: bool, asked: list[str]) -> None:
+def test_a_restart_that_stays_up(machine: Machine, reload_units: bool, stale: str, asked: list[str]) -> None:
+    machine.show(f"{RUNNING}NeedDaemonReload={stale}\n")
     Systemd().apply(RestartService("kubelet", reload_units))
     assert machine.asked == asked
 
