@@ -20,6 +20,7 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.health
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Action, Unusable
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.bootstrap import AwaitBootstrap, names, user_of
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.objects import Manifest
+from ansible_collections.kubephase.cluster.plugins.module_utils._plan.services import RestartService
 
 KUBELET = "/etc/kubernetes/kubelet.conf"
 BOOTSTRAP = "/etc/kubernetes/bootstrap-kubelet.conf"
@@ -77,10 +78,24 @@ class TlsBootstrap:
             said = _until(lambda: answer_of(action.health_url), action.health_seconds, action.poll_seconds)
             if said:
                 raise self._explained(action.health_url, f"the kubelet is not healthy after {action.health_seconds:.0f} s: {said}", [])
-        if _until(lambda: self._missing(action.kubeconfig), action.seconds, action.poll_seconds):
+        if _until(self._admission(action), action.seconds, action.poll_seconds):
             found = f"the kubelet has no certificate of the cluster after {action.seconds:.0f} s"
             raise self._explained(action.kubeconfig, found, self._requests(action))
         return {"bootstrap_seconds": round(time.monotonic() - begun, 3)}
+
+    def _admission(self, action: AwaitBootstrap) -> Callable[[], str]:
+        """Ask for the certificate; a kubelet whose server has just come is started anew, for by itself it tries ever more rarely."""
+        wakes = bool(action.late_server_url)
+
+        def ask() -> str:
+            nonlocal wakes
+            said = self._missing(action.kubeconfig)
+            if said and wakes and not answer_of(action.late_server_url):
+                wakes = False
+                self._systemd.apply(RestartService(_SERVICE, health_url=action.health_url))
+            return said
+
+        return ask
 
     def _missing(self, kubeconfig: str) -> str:
         return "" if api_credentials.usable(self._files, kubeconfig) else "it leads to no credentials"

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import CONTROL_PLANE, WORKER, Documents
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.endpoints import local_url
+from ansible_collections.kubephase.cluster.plugins.module_utils._kubeconfig.table import kubelet_talks_locally
 from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.healthz import healthz_url_on_disk
 from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.node import BOOTSTRAP, CONFIG, KUBECONFIG, runtime_annotation
 from ansible_collections.kubephase.cluster.plugins.module_utils._objects.nodes import node_change, node_key
@@ -79,5 +81,6 @@ def _wait(docs: Documents, seen: Observed, reason: str) -> Change:
         # Where both were waited for side by side, a certificate was enough.
         health_url="" if docs.known_release.kubelet_waits_parallel else healthz_url_on_disk(docs, seen.config),
         health_seconds=timeouts.kubelet_health_check.total_seconds(),
+        late_server_url=f"{local_url(docs)}/readyz" if docs.becomes == CONTROL_PLANE and kubelet_talks_locally(docs) else "",
     )
     return Change(KUBECONFIG, reason, "", "the kubelet's own credentials\n", action)

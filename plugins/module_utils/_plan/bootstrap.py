@@ -32,6 +32,8 @@ class AwaitBootstrap(Action):
     # Empty where its health is not waited for.
     health_url: str = ""
     health_seconds: float = 0.0
+    # Where the API server that the kubelet asks starts later than the kubelet: what says that it is there.
+    late_server_url: str = ""
     poll_seconds: float = 0.2
 
 

@@ -19,6 +19,7 @@ from unit.kubelet.kubelet_cases import run
 from unit.kubelet.kubelet_cluster import BOOTSTRAP, CA, CONF, NODE, PEM, TOKEN, Cluster, Kubelet, kubeconfig
 from unit.world import changes, snapshot
 
+from ansible_collections.kubephase.cluster.plugins.module_utils._adapters import bootstrap
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.bootstrap import BootstrapApi, NodeApi, TlsBootstrap
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.files import Files
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.stored_config import stored_documents
@@ -83,6 +84,22 @@ def host(tmp_path: Path) -> Iterator[Joiner]:
     found.discover()
     yield found
     cluster.stop()
+
+
+@pytest.fixture(autouse=True)
+def beside(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the API server beside a joining kubelet answers, one after the other; at the end nobody is there."""
+    answers: list[str] = []
+    asked = bootstrap.answer_of
+
+    def answer(url: str) -> str:
+        if not url.startswith(LOCAL):
+            return asked(url)
+        assert url == f"{LOCAL}/readyz"
+        return answers.pop(0) if answers else "connection refused"
+
+    monkeypatch.setattr(bootstrap, "answer_of", answer)
+    return answers
 
 
 def targets(outcome: Any) -> list[str]:
@@ -342,6 +359,46 @@ def test_a_control_plane_waits_in_a_phase_of_its_own(host: Joiner) -> None:
     host.kubelet.get_in()
     outcome = host.run(WAIT, becomes="control_plane")
     assert (targets(outcome), (host.root / BOOTSTRAP).exists()) == (["kubelet.conf", "bootstrap-kubelet.conf"], False)
+
+
+@pytest.mark.parametrize(
+    ("answers", "restarts"),
+    [
+        ([], 0),
+        (["connection refused", "it answers with status 500"], 0),
+        (["connection refused", ""], 1),
+        # Whether it gets in then or not, it is left alone.
+        (["", "", ""], 1),
+    ],
+)
+def test_a_kubelet_is_woken_once_when_its_api_server_is_there(host: Joiner, beside: list[str], answers: list[str], restarts: int) -> None:
+    host.kubelet.gets_in = False
+    host.run(becomes="control_plane")
+    host.forget()
+    beside += answers
+    with pytest.raises(Unusable, match="the kubelet has no certificate of the cluster"):
+        host.run(WAIT, becomes="control_plane", join={"timeouts": {"tlsBootstrap": "1s"}})
+    assert len(host.kubelet.restarts) == restarts
+
+
+def test_a_woken_kubelet_gets_in(host: Joiner, beside: list[str]) -> None:
+    host.kubelet.gets_in = False
+    host.run(becomes="control_plane")
+    host.forget()
+    host.kubelet.gets_in = True
+    beside += ["connection refused", ""]
+    assert host.run(WAIT, becomes="control_plane", join={"timeouts": {"tlsBootstrap": "30s"}}).facts["bootstrap_seconds"] < 30
+    assert not (host.root / BOOTSTRAP).exists()
+
+
+def test_an_older_kubelet_talks_to_the_cluster_and_is_not_woken(host: Joiner, beside: list[str]) -> None:
+    host.kubelet.gets_in = False
+    host.run(becomes="control_plane", version="v1.28.15")
+    host.forget()
+    beside += [""]
+    with pytest.raises(Unusable, match="the kubelet has no certificate of the cluster"):
+        host.run(WAIT, becomes="control_plane", version="v1.28.15", join={"timeouts": {"tlsBootstrap": "1s"}})
+    assert (host.kubelet.restarts, beside) == ([], [""])
 
 
 def test_the_first_control_plane_has_nothing_to_wait_for(host: Joiner) -> None:
