@@ -23,6 +23,8 @@ description:
   - Data of another member or cluster, a voting member without its data, or a member of the same name elsewhere is refused,
     with what to do.
   - An external etcd is left to those who run it.
+  - With O(followed_by), the manifests of components that need the member are written in the same call, when it votes. An API
+    server that is started sooner ends without its etcd, and the kubelet then holds it back for ever longer.
 author:
   - The kubephase authors (@kubephase)
 options:
@@ -33,6 +35,29 @@ options:
         names. Name them where the API server is down because etcd has lost its majority.
     type: list
     elements: str
+  followed_by:
+    description:
+      - Components whose manifests are written once the member votes, as M(kubephase.cluster.static_pod) writes them. Where etcd
+        is external, they are written at once.
+    type: list
+    elements: str
+    choices:
+      - kube-apiserver
+      - kube-controller-manager
+      - kube-scheduler
+  proxy_env:
+    description:
+      - As for M(kubephase.cluster.static_pod), for those who follow.
+    type: dict
+  verify_kubelets:
+    description:
+      - As for M(kubephase.cluster.static_pod), for an API server that follows.
+    type: str
+    choices:
+      - never
+      - keep
+      - always
+    default: never
 extends_documentation_fragment:
   - kubephase.cluster.documents
   - kubephase.cluster.phase
@@ -50,6 +75,15 @@ EXAMPLES = r"""
     becomes: control_plane
   throttle: 1
 
+- name: Etcd-join | and let start what needs the member
+  kubephase.cluster.etcd_member:
+    becomes: control_plane
+    followed_by:
+      - kube-apiserver
+      - kube-controller-manager
+      - kube-scheduler
+  throttle: 1
+
 - name: Etcd-join | go on after a majority was lost half-way
   kubephase.cluster.etcd_member:
     becomes: control_plane
@@ -59,6 +93,17 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+manifests:
+  description: The manifests of those who follow, as M(kubephase.cluster.static_pod) returns them.
+  returned: with O(followed_by)
+  type: list
+  elements: dict
+  sample:
+    - component: kube-apiserver
+      path: /etc/kubernetes/manifests/kube-apiserver.yaml
+      image: registry.k8s.io/kube-apiserver:v1.37.1
+      done: written
+      reason: it does not exist
 etcd_member:
   description: The member of this host; null where etcd is external.
   returned: success
@@ -129,6 +174,7 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.etcd i
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.etcd_join import EtcdMembership
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.files import Files
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.host import Host
+from ansible_collections.kubephase.cluster.plugins.module_utils._etcd.followers import FollowersPhase
 from ansible_collections.kubephase.cluster.plugins.module_utils._etcd.member import EtcdMemberPhase
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner.interpreter import World
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner.module import run
@@ -138,12 +184,19 @@ def make(root: str = "") -> tuple[Any, World]:
     """Give the phase and the adapters that it works through."""
     files = Files(root)
     etcd = Etcd(files)
-    return EtcdMemberPhase(), World(files=files, api=Api(files), etcd=etcd, membership=EtcdMembership(files, etcd, Cri()), host=Host())
+    world = World(files=files, api=Api(files), etcd=etcd, membership=EtcdMembership(files, etcd, Cri()), host=Host())
+    return (EtcdMemberPhase(), FollowersPhase()), world
 
 
 def main() -> None:
     """Run the phase."""
-    run(make, ("yaml",), {"endpoints": {"type": "list", "elements": "str"}})
+    spec = {
+        "endpoints": {"type": "list", "elements": "str"},
+        "followed_by": {"type": "list", "elements": "str", "choices": ["kube-apiserver", "kube-controller-manager", "kube-scheduler"]},
+        "proxy_env": {"type": "dict", "no_log": True},
+        "verify_kubelets": {"type": "str", "choices": ["never", "keep", "always"], "default": "never"},
+    }
+    run(make, ("yaml",), spec)
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ def settle(mode: str, documents: dict[str, dict[str, Any]], joins: bool) -> None
 def serving_options(module: str, mode: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Tell modules what the variable says; what a task itself says wins."""
     found: dict[str, Any] = {}
-    if mode != SELF_SIGNED and module in ("static_pod", "phase_plan"):
+    if mode != SELF_SIGNED and module in ("static_pod", "etcd_member", "phase_plan"):
         found["verify_kubelets"] = "keep"
     if module == "phase_plan":
         found["serving_certificates"] = mode
