@@ -33,7 +33,8 @@ class Browser:
 
     def __init__(self) -> None:
         install(PROGRAM)
-        self._home = tempfile.TemporaryDirectory()
+        # A process of it that ends late may still be writing.
+        self._home = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         to_browser, self._write = os.pipe()
         self._read, from_browser = os.pipe()
         # The browser reads commands from 3 and writes answers to 4.

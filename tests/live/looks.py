@@ -62,6 +62,8 @@ def settle(node: Node) -> None:
     """Wait until the cluster has nothing left to do by itself: the node is ready and every workload is as it should be."""
     kubectl = "kubectl --kubeconfig /etc/kubernetes/admin.conf"
     node.until(f"{kubectl} wait --for=condition=Ready node --all --timeout=2s")
+    # The controller manager takes this back some seconds after a node has become ready.
+    node.until(f"! {kubectl} get nodes -o yaml | grep 'key: node.kubernetes.io/not-ready'")
     for workload in ("deployment/coredns", "daemonset/kube-proxy"):
         node.until(f"{kubectl} -n kube-system rollout status {workload} --timeout=5s")
     node.until(f"{kubectl} -n kube-flannel rollout status daemonset --timeout=5s")
