@@ -148,7 +148,9 @@ class CallbackModule(Default):  # type: ignore[misc]  # ansible-core ships no ty
         self._stage.pause()
 
     def v2_playbook_on_include(self, included_file: Any) -> None:
-        """Say what was included, as the default callback does."""
+        """Say what was included, as the default callback does, to who wants to know more."""
+        if not self._display.verbosity:
+            return
         self._teller.announce_play()
         super().v2_playbook_on_include(included_file)
         self._teller.settle()

@@ -346,8 +346,8 @@ def test_everything_that_a_play_may_say_stays_visible(tmp_path: Path) -> None:
     )
     played = Run(tmp_path, play).piped()
     assert played.code == 0, played.output
+    assert "included: " not in played.output
     for said in (
-        "included: ",
         "cp1: from the included file",
         '"inventory_hostname": "w1"',
         "cp1: item is a",
@@ -360,6 +360,12 @@ def test_everything_that_a_play_may_say_stays_visible(tmp_path: Path) -> None:
         "2 items",
     ):
         assert said in played.output, said
+
+
+def test_what_was_included_is_told_to_who_asks_for_more(tmp_path: Path) -> None:
+    (tmp_path / "more.yml").write_text(yaml.safe_dump([say("Included | task", "from the included file")]))
+    play = tasks({"name": "Include", "ansible.builtin.include_tasks": "more.yml"})
+    assert "included: " in Run(tmp_path, play).piped("-v").output
 
 
 def test_hosts_may_go_each_at_its_own_pace(tmp_path: Path) -> None:
