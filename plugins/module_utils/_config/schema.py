@@ -25,10 +25,9 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._config.fields i
 )
 
 GROUP = "kubeadm.k8s.io"
-COMPONENT_GROUPS = {"KubeletConfiguration": "kubelet.config.k8s.io", "KubeProxyConfiguration": "kubeproxy.config.k8s.io"}
-COMPONENT_VERSIONS = {"KubeletConfiguration": "v1beta1", "KubeProxyConfiguration": "v1alpha1"}
+COMPONENT_APIS = {"KubeletConfiguration": "kubelet.config.k8s.io/v1beta1", "KubeProxyConfiguration": "kubeproxy.config.k8s.io/v1alpha1"}
 KUBEADM_KINDS = ("ClusterConfiguration", "InitConfiguration", "JoinConfiguration")
-KINDS = (*KUBEADM_KINDS, *COMPONENT_GROUPS)
+KINDS = (*KUBEADM_KINDS, *COMPONENT_APIS)
 # Documents of other kubeadm commands may stand in the same file; init and join have no use for them.
 IGNORED_KINDS = ("ResetConfiguration", "UpgradeConfiguration")
 
@@ -206,7 +205,7 @@ class _Edition:
             "ClusterConfiguration": self.cluster(),
             "InitConfiguration": self.init(),
             "JoinConfiguration": self.join(),
-            **dict.fromkeys(COMPONENT_GROUPS, component),
+            **dict.fromkeys(COMPONENT_APIS, component),
         }
 
 

@@ -21,8 +21,7 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._config.problems
 )
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.resolve import judge
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.schema import (
-    COMPONENT_GROUPS,
-    COMPONENT_VERSIONS,
+    COMPONENT_APIS,
     DOCUMENTS,
     GROUP,
     IGNORED_KINDS,
@@ -72,7 +71,7 @@ def canonical(sources: Sequence[Source]) -> Canonical:
         version = _version(source.data.get("apiVersion"), kind, at)
         if version is None:
             continue
-        if version and kind not in COMPONENT_GROUPS:
+        if version and kind not in COMPONENT_APIS:
             versions[f"{source.name}: {kind}"] = version
         body = _shape(source, kind, version).read(_body(source.data), kind, at)
         if body is BAD:
@@ -120,12 +119,12 @@ def _version(given: Any, kind: str, findings: Findings) -> str | None:
     path = f"{kind}.apiVersion"
     if given is None:
         return ""
-    if kind in COMPONENT_GROUPS:
-        allowed = f"{COMPONENT_GROUPS[kind]}/{COMPONENT_VERSIONS[kind]}"
+    if kind in COMPONENT_APIS:
+        allowed = COMPONENT_APIS[kind]
         if given != allowed:
             findings.problem(path, shown(given), allowed)
             return None
-        return COMPONENT_VERSIONS[kind]
+        return allowed.partition("/")[2]
     expected = f"{GROUP}/v1beta4 or {GROUP}/v1beta3"
     group, _slash, version = given.partition("/") if isinstance(given, str) else ("", "", "")
     if group == GROUP and version in ("v1beta3", "v1beta4"):
