@@ -11,14 +11,17 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
+from typing import Union
 
 HOLE = "…"
-_DEEPEST = 5
 _MOST = 24
 # Methods that give a text with the same words in it.
 _SAME_WORDS = {"strip", "rstrip", "lstrip", "rpartition", "partition", "splitlines", "decode", "capitalize"}
 _FIELD = re.compile(r"\{[^{}]*\}")
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
+ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For)
+Assignment = Union[ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For]
 
 
 @dataclass(frozen=True)
@@ -32,28 +35,39 @@ class Scope:
 class Texts:
     """Reads the expressions of one file."""
 
-    def __init__(self, source: str) -> None:
-        self.tree = ast.parse(source)
+    deepest = 5
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.tree = tree
         self._parents = {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
-        self._functions = {node.name: node for node in ast.walk(self.tree) if isinstance(node, _FUNCTIONS)}
+        self._functions = {node.name: node for node in ast.walk(self.tree) if isinstance(node, FUNCTIONS)}
+        self._of_file = list(_targets(self.tree.body))
+        self._given_in: dict[ast.AST, list[Assignment]] = {}
+        self._calls: dict[str, list[ast.Call]] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Call):
+                self._calls.setdefault(last_name(node.func), []).append(node)
 
     def calls(self, *names: str) -> list[ast.Call]:
         """Give the calls of something by its last name, whatever it belongs to."""
-        return [node for node in ast.walk(self.tree) if isinstance(node, ast.Call) and _last_name(node.func) in names]
+        return [call for name in names for call in self._calls.get(name, [])]
 
     def scopes(self, node: ast.AST, depth: int = 0) -> list[Scope]:
         """Give the surroundings of a place: one for each call of its function in the file, or one without any."""
         function = self._function(node)
-        if not isinstance(function, _FUNCTIONS) or depth > 2:
+        if not isinstance(function, FUNCTIONS) or depth > 2:
             return [Scope(function)]
-        called = [call for call in self.calls(function.name) if self._function(call) is not function]
+        called = [call for call in self._callers(function) if self._function(call) is not function]
         return [Scope(function, self._given(function, call, scope)) for call in called for scope in self.scopes(call, depth + 1)] or [
             Scope(function)
         ]
 
+    def _callers(self, function: Function) -> list[ast.Call]:
+        return self.calls(function.name)
+
     def spell(self, node: ast.expr | None, scope: Scope, depth: int = 0) -> list[str]:
         """Give the texts that an expression may stand for, with a sign where they are not known before the run."""
-        if node is None or depth > _DEEPEST:
+        if node is None or depth > self.deepest:
             return [HOLE]
         return list(dict.fromkeys(self._spell(node, scope, depth)))[:_MOST] or [HOLE]
 
@@ -94,10 +108,10 @@ class Texts:
             yield HOLE
 
     def _is_text_of_file(self, node: ast.Name, scope: Scope) -> bool:
-        return node.id not in scope.given and not list(self._assigned(scope.around, node)) and node.id in dict(_targets(self.tree.body))
+        return node.id not in scope.given and not list(self._assigned(scope.around, node)) and node.id in dict(self._of_file)
 
     def _called(self, node: ast.Call, scope: Scope, depth: int) -> Iterator[str]:
-        name = _last_name(node.func)
+        name = last_name(node.func)
         if isinstance(node.func, ast.Attribute) and name == "join" and node.args and isinstance(node.args[0], (ast.List, ast.Tuple)):
             between = self.spell(node.func.value, scope, depth + 1)[0]
             yield from self._together([self.spell(part, scope, depth + 1) for part in node.args[0].elts], between)
@@ -126,21 +140,26 @@ class Texts:
             return here
         if name.id in scope.given:
             return [scope.given[name.id]]
-        return [(value, Scope(self.tree)) for target, value in _targets(self.tree.body) if target == name.id]
+        return [(value, Scope(self.tree)) for target, value in self._of_file if target == name.id]
 
     def _assigned(self, around: ast.AST, name: ast.Name) -> Iterator[ast.expr]:
         """Give what a name may hold where it is used: the values given before, back to the first that is given in any case."""
-        if not isinstance(around, _FUNCTIONS):
+        if not isinstance(around, FUNCTIONS):
             return
         above = set(self._ancestors(name))
-        before = [
-            node for node in ast.walk(around) if isinstance(node, (ast.Assign, ast.AnnAssign, ast.For)) and node.lineno <= name.lineno
-        ]
+        if around not in self._given_in:
+            self._given_in[around] = [node for node in ast.walk(around) if isinstance(node, ASSIGNMENTS)]
+        before = [node for node in self._given_in[around] if node.lineno <= name.lineno]
+        settled: list[list[ast.AST]] = []
         for node in sorted(before, key=lambda each: each.lineno, reverse=True):
             if node in above and not isinstance(node, ast.For):
                 continue  # it makes a new value of the one before
+            if any(node in block for block in settled):
+                continue  # its value is replaced in the same block
             values = [value for target, value in _targets([node]) if target == name.id]
             yield from values
+            if values and not isinstance(node, ast.For):
+                settled.append(self._block(node))
             if values and self._parents[node] in above and node not in above and not self._is_branch(node, name):
                 return
 
@@ -153,8 +172,12 @@ class Texts:
         parts = [getattr(parent, part, None) or [] for part in ("body", "orelse", "finalbody")]
         return not any(node in part and any(each in above for each in part) for part in parts)
 
+    def _block(self, node: ast.AST) -> list[ast.AST]:
+        parts = [part for _name, part in ast.iter_fields(self._parents[node]) if isinstance(part, list)]
+        return next((part for part in parts if node in part), [])
+
     def _given(self, function: ast.AST, call: ast.Call, scope: Scope) -> dict[str, tuple[ast.expr, Scope]]:
-        arguments = function.args if isinstance(function, _FUNCTIONS) else None
+        arguments = function.args if isinstance(function, FUNCTIONS) else None
         if arguments is None:
             return {}
         names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
@@ -168,7 +191,7 @@ class Texts:
         return given
 
     def _function(self, node: ast.AST) -> ast.AST:
-        return next((each for each in self._ancestors(node) if isinstance(each, _FUNCTIONS)), self.tree)
+        return next((each for each in self._ancestors(node) if isinstance(each, FUNCTIONS)), self.tree)
 
     def _ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
         while node in self._parents:
@@ -176,7 +199,7 @@ class Texts:
             yield node
 
 
-def _last_name(node: ast.expr) -> str:
+def last_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
@@ -185,20 +208,22 @@ def _targets(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.expr]]:
     for node in nodes:
         if isinstance(node, ast.Assign):
             for target in node.targets:
-                yield from _pairs(target, node.value)
+                yield from pairs(target, node.value)
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
-            yield from _pairs(node.target, node.value)
+            yield from pairs(node.target, node.value)
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id, ast.BinOp(node.target, node.op, node.value)
         elif isinstance(node, ast.For) and isinstance(node.iter, (ast.Tuple, ast.List)):
             for each in node.iter.elts:
-                yield from _pairs(node.target, each)
+                yield from pairs(node.target, each)
 
 
-def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+def pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
     if isinstance(target, ast.Name):
         yield target.id, value
     elif isinstance(target, ast.Tuple) and isinstance(value, ast.IfExp):
-        yield from _pairs(target, value.body)
-        yield from _pairs(target, value.orelse)
+        yield from pairs(target, value.body)
+        yield from pairs(target, value.orelse)
     elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
         for name, part in zip(target.elts, value.elts):
-            yield from _pairs(name, part)
+            yield from pairs(name, part)

@@ -6,14 +6,16 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from tools.documentation import mistakes
 from tools.documentation.error_texts import HOLE, Texts
 from tools.documentation.markdown import ROOT
-from tools.documentation.markup import cell
+from tools.documentation.markup import escaped, plain
 
 PAGE = "docs/errors.md"
 _CLASS = "Unusable"
@@ -54,8 +56,8 @@ A failed task says `where: what was found. What to do`. This is every such error
 from case to case. Search the page for some words of yours; [troubleshooting.md](troubleshooting.md) tells more about those that
 are met most.
 
-Mistakes in the documents are told as `source: path: found …; expected …` before any host is touched, and checks of preflight by
-the names in [preflight.md](preflight.md).
+Mistakes in documents are told in another way, as [the first part](#mistakes-in-documents) shows, and checks of preflight by the
+names in [preflight.md](preflight.md).
 
 This page is made from the code by `tests/tools/documentation/render.py`.
 """
@@ -82,7 +84,7 @@ def errors() -> list[Error]:
 
 
 def _of(path: Path) -> Iterator[Error]:
-    texts = Texts(path.read_text())
+    texts = Texts(ast.parse(path.read_text()))
     parts = path.relative_to(ROOT / "plugins").parts
     area = AREAS.get(parts[1]) or AREAS.get(parts[0]) or "Others"
     for call in texts.calls(*WHOLE):
@@ -94,33 +96,26 @@ def _of(path: Path) -> Iterator[Error]:
         for scope in texts.scopes(call):
             where, found, fix = (_known(texts.spell(given.get(part), scope)) for part in ("where", "found", "fix"))
             for text in found:
-                yield from _error(area, text, where[0] if len(where) == 1 else HOLE, ". Or: ".join(map(_plain, fix)))
+                yield from _error(area, text, where[0] if len(where) == 1 else HOLE, ". Or: ".join(map(plain, fix)))
 
 
 def _known(texts: list[str]) -> list[str]:
     """What is known tells more than that there may be something else."""
-    return [text for text in texts if _plain(text) != HOLE] or [HOLE]
+    return [text for text in texts if plain(text) != HOLE] or [HOLE]
 
 
 def _error(area: str, found: str, where: str, fix: str) -> Iterator[Error]:
-    what = _plain(found)
+    what = plain(found)
     if what.strip(f"{HOLE} .,:;()'\""):
-        yield Error(area, what, _plain(where), _plain(fix))
-    elif _plain(fix) not in ("", HOLE):
+        yield Error(area, what, plain(where), plain(fix))
+    elif plain(fix) not in ("", HOLE):
         # What another program says, and what to do about it.
-        yield Error(area, HOLE, _plain(where), _plain(fix))
-
-
-def _plain(text: str) -> str:
-    text = " ".join(text.split())
-    while HOLE + HOLE in text:
-        text = text.replace(HOLE + HOLE, HOLE)
-    return text
+        yield Error(area, HOLE, plain(where), plain(fix))
 
 
 def render() -> str:
     """Spell the page."""
-    parts = [_HEAD]
+    parts = [_HEAD, mistakes.render()]
     every = errors()
     for title in dict.fromkeys([*AREAS.values(), "Others"]):
         rows = sorted((error for error in every if error.area == title), key=lambda error: error.found.lower())
@@ -132,4 +127,4 @@ def render() -> str:
 
 
 def _shown(text: str) -> str:
-    return "" if text == HOLE else cell(text).replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_")
+    return "" if text == HOLE else escaped(text)

@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from tools.documentation.error_texts import HOLE
+
 _MARKUP = re.compile(r"\b(?P<kind>[CVOIBMPUE]|RV)\((?P<text>(?:[^()\\]|\\.|\([^()]*\))*)\)")
 _MODULE = "kubephase.cluster."
 
@@ -37,6 +39,19 @@ def markdown(text: str, module: Callable[[str], str] = lambda name: f"modules/{n
 def cell(text: str) -> str:
     """Make a text fit into a table."""
     return " ".join(text.split()).replace("|", "\\|")
+
+
+def escaped(text: str) -> str:
+    """Make a text fit into a table where none of it is markup."""
+    return cell(text).replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_")
+
+
+def plain(text: str) -> str:
+    """Put a text on one line, with one sign for what follows upon each other and is not known."""
+    text = " ".join(text.split())
+    while HOLE + HOLE in text:
+        text = text.replace(HOLE + HOLE, HOLE)
+    return text
 
 
 def type_of(option: dict[str, Any]) -> str:
