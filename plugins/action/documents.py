@@ -15,7 +15,7 @@ from ansible import constants as C
 from ansible.errors import AnsibleActionFail, AnsibleError
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import INIT, WORKER, Documents
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import INIT, Documents
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.problems import InvalidDocuments
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.resolve import resolve
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.secrets import split_secrets
@@ -28,7 +28,12 @@ from ansible_collections.kubephase.cluster.plugins.plugin_utils import node_code
 from ansible_collections.kubephase.cluster.plugins.plugin_utils.bundle_sender import Sender, is_taken, lacked, room_for
 from ansible_collections.kubephase.cluster.plugins.plugin_utils.document_stream import read
 from ansible_collections.kubephase.cluster.plugins.plugin_utils.inventory_role import role_of
-from ansible_collections.kubephase.cluster.plugins.plugin_utils.module_options import chosen_of_join, chosen_parts, secret_options
+from ansible_collections.kubephase.cluster.plugins.plugin_utils.module_options import (
+    carries_secrets,
+    chosen_of_join,
+    chosen_parts,
+    secret_options,
+)
 from ansible_collections.kubephase.cluster.plugins.plugin_utils.serving_certificates import (
     VARIABLE,
     checked,
@@ -124,9 +129,8 @@ class ActionModule(ActionBase):
         """Run the module with code that the host keeps, sent now if it lacks it; None where no code can be kept."""
         if self._task.async_val or self._connection.transport == "local":
             return None
-        # A worker is called three or four times: it would take longer to have somebody stand by than that would save.
-        many = options.get("becomes") != WORKER
-        wanted = {"module": self._task.action.rpartition(".")[2], "digest": node_code.digest(), "many": many}
+        stays = not (self._task.no_log or carries_secrets(options))
+        wanted = {"module": self._task.action.rpartition(".")[2], "digest": node_code.digest(), "stays": stays}
         for sent in (False, True):
             code = {**wanted, "archive": node_code.archive()} if sent else wanted
             done: dict[str, Any] = self._execute_module(_KEPT_CODE, {**options, "kept_code": code}, task_vars=variables)

@@ -55,8 +55,6 @@ from typing import Any
 # Gone with the next boot, and nobody but root may look into it.
 HOME = "/run/kubephase"
 UNUSED_SECONDS = 3600
-# Who calls twice in this time is a play that will call again.
-SECOND_CALL_SECONDS = 60
 # These change what others run with; nobody who has loaded it before may outlive them.
 APART = ("prepare_plan", "host_setup", "container_runtime", "node_packages")
 STANDBY = "ansible_collections.kubephase.cluster.plugins.module_utils._runner.standby"
@@ -90,9 +88,9 @@ def lay(place: str, archive: str) -> None:
         shutil.rmtree(staged, ignore_errors=True)
 
 
-def run(place: str, module: str, arguments: dict[str, Any], many: bool) -> int:
-    """Run the module in a process that stands by, or in this one; where many calls are to come, one is made to stand by."""
-    path, again = os.path.join(place, "standby"), time.time() - os.stat(place).st_mtime < SECOND_CALL_SECONDS
+def run(place: str, module: str, arguments: dict[str, Any], stays: bool) -> int:
+    """Run the module in a process that stands by, or in this one, which then leaves one behind if it may."""
+    path = os.path.join(place, "standby")
     os.utime(place)
     if module in APART:
         forget(path)
@@ -102,9 +100,8 @@ def run(place: str, module: str, arguments: dict[str, Any], many: bool) -> int:
             return code
     sys.path.insert(0, place)
     standby: Any = importlib.import_module(STANDBY)
-    if many and again and module not in APART:
-        forget(path)
-        standby.stand_by(path)
+    if stays and module not in APART:
+        standby.leave_behind(path, module, arguments)
     standby.call(module, arguments)
     return 0
 
@@ -149,22 +146,27 @@ def refuse() -> None:
     importlib.import_module("ansible.module_utils.basic").AnsibleModule(argument_spec=spec, supports_check_mode=True).fail_json(msg=REFUSAL)
 
 
+def taken() -> Any:
+    """Give what the controller filled in, and let go of the text: a process that is left behind has no use for it."""
+    global ARGUMENTS
+    text, ARGUMENTS = ARGUMENTS, ""
+    return json.loads(text)
+
+
 def main() -> None:
     """Find or lay the code, then run; without code say so."""
     if not ARGUMENTS.startswith("{"):
         return refuse()
-    arguments = json.loads(ARGUMENTS)
+    arguments = taken()
     wanted = arguments.pop("kept_code", None)
     if not isinstance(wanted, dict) or not {"module", "digest"} <= set(wanted):
         return say({"failed": True, "msg": REFUSAL})
-    place = os.path.join(HOME, wanted["digest"])
-    laid = bool(wanted.get("archive")) and os.geteuid() == 0 and not os.path.isdir(place)
-    if laid:
-        lay(place, wanted["archive"])
+    place, archive = os.path.join(HOME, wanted["digest"]), wanted.pop("archive", None)
+    if archive and os.geteuid() == 0 and not os.path.isdir(place):
+        lay(place, archive)
     if not (os.path.isdir(place) and trusted(HOME) and trusted(place)):
         return say({"changed": False, "kept_code_missing": True})
-    # The first to run fresh code compiles it; whoever loaded it at the same time would do so once more.
-    raise SystemExit(run(place, wanted["module"], arguments, bool(wanted.get("many")) and not laid))
+    raise SystemExit(run(place, wanted["module"], arguments, bool(wanted.get("stays"))))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.secrets import names_password
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.selection import (
     INIT_PHASES,
     JOIN_PHASES,
@@ -34,6 +35,9 @@ PHASES: Mapping[str, tuple[str, ...]] = {
     "addon": ("addon",),
     "phase_plan": INIT_PHASES,
 }
+
+# Options that modules hide; what is in a manifest nobody can know.
+SECRET_OPTIONS = ("certificate_key", "manifest_content", "proxy_env", "registry_credentials", "tls_bootstrap_token", "token", "tokens")
 
 _TOKEN = re.compile(r"InitConfiguration\.bootstrapTokens\[(\d+)\]\.token")
 
@@ -99,6 +103,13 @@ def secret_options(module: str, options: Mapping[str, Any], secrets: Mapping[str
     if module == "cluster_discovery":
         return _discovery_tokens(options, secrets)
     return {}
+
+
+def carries_secrets(options: Mapping[str, Any]) -> bool:
+    """Tell whether a call brings a secret, of which nothing may stay on a host; a proxy without a password is none."""
+    given = {name: options[name] for name in SECRET_OPTIONS if options.get(name)}
+    proxies = given.pop("proxy_env", {})
+    return bool(given) or any(names_password(value) for value in (proxies.values() if isinstance(proxies, Mapping) else [proxies]))
 
 
 def _discovery_tokens(options: Mapping[str, Any], secrets: Mapping[str, str]) -> dict[str, Any]:

@@ -2,17 +2,19 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A process that stands by on a host while a play is under way, with the modules loaded, and forks for each call.
+"""A process that stands by on a host while a play is under way, with what a call has loaded, and forks for each later one.
 
-Loading takes longer than what most phases do. It is root's alone, holds nothing of any call, and ends by itself soon after
-the last one.
+Loading takes longer than what most phases do. It is root's alone, is left behind only by calls without secrets, and ends by
+itself soon after the last one.
 """
 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import gc
 import importlib
+import importlib.util
 import json
 import os
 import select
@@ -25,23 +27,8 @@ IDLE_SECONDS = 20.0
 # The first byte says that the call is taken, so that nobody else may run it; the second is the exit code.
 TAKEN = b"+"
 _MODULES = "ansible_collections.kubephase.cluster.plugins.modules."
-# What a play calls after it has looked around; the rest is loaded when it is called.
-_LOADED = (
-    "pki_cert",
-    "kubeconfig_file",
-    "static_pod",
-    "kubelet_start",
-    "wait_control_plane",
-    "upload_config",
-    "mark_control_plane",
-    "bootstrap_token",
-    "kubelet_finalize",
-    "addon",
-    "cluster_discovery",
-    "kubelet_wait_bootstrap",
-)
 # Without one of these a module says how to get it; a process that has looked in vain would not see it come.
-_LIBRARIES = ("yaml", "cryptography.x509")
+_LIBRARIES = ("yaml", "cryptography")
 
 
 def call(module: str, arguments: dict[str, Any]) -> None:
@@ -57,56 +44,102 @@ def call(module: str, arguments: dict[str, Any]) -> None:
         sys.stdout.write(json.dumps(said))
 
 
-def stand_by(path: str) -> None:
-    """Become that process, apart from the call that it was started in; returns at once in that call."""
+def leave_behind(path: str, module: str, arguments: dict[str, Any]) -> None:
+    """Load a module and leave a process behind that has it loaded, apart from the call; that one goes on at once."""
+    try:
+        importlib.import_module("ansible.module_utils.basic")
+        importlib.import_module(_MODULES + module)
+    except Exception:
+        # The call will meet the same and tell of it.
+        return
+    # Whoever is left behind compiles nothing, which is why he may also come from the call that brought the code.
     if os.fork():
         os.wait()
         return
     os.setsid()
     if not os.fork():
-        _let_go()
         try:
-            for name in (*_LIBRARIES, *(_MODULES + module for module in _LOADED)):
-                importlib.import_module(name)
-            _serve(path)
-        except (ImportError, OSError):
-            # Another one stands by already, or it would be of no use; calls then load for themselves.
+            arguments.clear()
+            _let_go()
+            _stand_by(path)
+        except OSError:
+            # Calls then load for themselves.
             pass
     os._exit(0)
 
 
 def _let_go() -> None:
-    """Hold nothing of the connection that brought the call."""
+    """Hold nothing of the connection that brought the call, nor of its surroundings."""
     os.chdir("/")
+    os.environ.clear()
     nowhere = os.open(os.devnull, os.O_RDWR)
     for descriptor in range(3):
         os.dup2(nowhere, descriptor)
-    os.closerange(3, nowhere + 1)
+    for name in os.listdir("/proc/self/fd"):
+        # The listing has one of its own, which is closed by now.
+        with contextlib.suppress(OSError):
+            if int(name) > 2:
+                os.close(int(name))
 
 
-def _serve(path: str) -> None:
+def _stand_by(path: str) -> None:
+    """Serve at a path, until no call comes any more or a library has come that was missing."""
+    lacking = [name for name in _LIBRARIES if not _found(name)]
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    listener.bind(path)
-    mine = os.stat(path).st_ino
-    listener.listen()
+    mine = _placed(listener, path)
     gc.freeze()
     busy = 0
-    while True:
+    while mine:
         ready, _none, _nor = select.select([listener], [], [], IDLE_SECONDS)
         while busy and os.waitpid(-1, os.WNOHANG)[0]:
             busy -= 1
         if not ready and not busy:
-            # By now the place may be somebody else's, whom nobody would find without it.
-            if os.stat(path).st_ino == mine:
-                os.unlink(path)
-            return
+            break
         if ready:
             connection, _peer = listener.accept()
+            if any(_found(name) for name in lacking):
+                # The caller sees that nobody took it, and loads for itself.
+                break
             if not os.fork():
                 listener.close()
                 _answer(connection)
             busy += 1
             connection.close()
+    _clear(path, mine)
+
+
+def _placed(listener: socket.socket, path: str) -> int:
+    """Listen where a caller finds nobody or somebody who is ready; gives the inode, or 0 when another was faster."""
+    staged = f"{path}.{os.getpid()}"
+    listener.bind(staged)
+    listener.listen()
+    mine = os.stat(staged).st_ino
+    try:
+        os.link(staged, path)
+    except FileExistsError:
+        if not _answers(path):
+            # Who was killed could not clear his place.
+            os.rename(staged, path)
+            return mine
+        mine = 0
+    os.unlink(staged)
+    return mine
+
+
+def _answers(path: str) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        return connection.connect_ex(path) == 0
+
+
+def _clear(path: str, mine: int) -> None:
+    # By now the place may be somebody else's, whom nobody would find without it.
+    if os.stat(path).st_ino == mine:
+        os.unlink(path)
+
+
+def _found(library: str) -> bool:
+    importlib.invalidate_caches()
+    return importlib.util.find_spec(library) is not None
 
 
 def _answer(connection: socket.socket) -> None:

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,6 +25,8 @@ from ansible_collections.kubephase.cluster.plugins.modules.pki_cert import NAMES
 from ansible_collections.kubephase.cluster.plugins.plugin_utils.module_options import (
     JOIN,
     PHASES,
+    SECRET_OPTIONS,
+    carries_secrets,
     chosen_of_join,
     chosen_parts,
     secret_options,
@@ -160,3 +164,35 @@ def test_a_module_gets_only_the_secrets_it_works_with(module: str, options: dict
 def test_the_tables_agree_with_the_modules() -> None:
     assert list(PARTS["certs"].paths) == NAMES
     assert {phase for module, phases in PHASES.items() for phase in phases} == set(INIT_PHASES)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, False),
+        ({"becomes": "worker", "renew_before": "720h", "token": "", "tokens": None}, False),
+        ({"token": "abcdef.0123456789abcdef"}, True),
+        ({"tls_bootstrap_token": "abcdef.0123456789abcdef"}, True),
+        ({"tokens": ["", "abcdef.0123456789abcdef"]}, True),
+        ({"certificate_key": "00"}, True),
+        ({"certificate_key_given": True, "secret_name": "kubeadm-certs"}, False),
+        ({"manifest_content": "kind: Secret"}, True),
+        ({"registry_credentials": {"registry.test": {"username": "u", "password": "p"}}}, True),
+        ({"proxy_env": {"HTTPS_PROXY": "http://proxy.test:3128", "NO_PROXY": "10.0.0.1"}}, False),
+        ({"proxy_env": {"NO_PROXY": "10.0.0.1", "HTTPS_PROXY": "http://me:word@proxy.test:3128"}}, True),
+        ({"proxy_env": "HTTPS_PROXY=http://me:word@proxy.test:3128"}, True),
+    ],
+)
+def test_which_calls_carry_secrets(options: dict[str, Any], expected: bool) -> None:
+    assert carries_secrets(options) is expected
+
+
+def test_every_hidden_option_of_a_module_is_known_as_a_secret() -> None:
+    plugins = Path(__file__).resolve().parents[3] / "plugins"
+    hidden = set()
+    for path in (*(plugins / "modules").glob("*.py"), *(plugins / "module_utils").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            for name, spec in zip(node.keys, node.values) if isinstance(node, ast.Dict) else ():
+                if isinstance(name, ast.Constant) and isinstance(spec, ast.Dict) and "'no_log': True" in ast.unparse(spec):
+                    hidden.add(name.value)
+    assert hidden == set(SECRET_OPTIONS)

@@ -86,21 +86,32 @@ def ready(home: Path) -> int:
     raise AssertionError("nobody stands by")
 
 
-def call(home: Path, arguments: dict[str, Any], **surroundings: str) -> dict[str, Any]:
-    """Run the script as Ansible does: arguments filled in, on standard input of the interpreter."""
+def begun(home: Path, arguments: dict[str, Any], kept: tuple[int, ...] = (), **surroundings: str) -> subprocess.Popen[bytes]:
+    """Start the script as Ansible does: arguments filled in, on standard input of the interpreter."""
     places = {'"/run/kubephase"': repr(str(home)), "<<INCLUDE_ANSIBLE_MODULE_JSON_ARGS>>": json.dumps(arguments)}
     filled = SCRIPT.read_text()
     for place, content in places.items():
         filled = filled.replace(place, content)
     environment = {**os.environ, **surroundings, HOME: str(home)}
-    done = subprocess.run([sys.executable, "-I"], input=filled.encode(), capture_output=True, check=False, cwd="/", env=environment)
-    assert done.stdout, done.stderr.decode()
-    answer: dict[str, Any] = json.loads(done.stdout)
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    started = subprocess.Popen([sys.executable, "-I"], cwd="/", env=environment, pass_fds=kept, **streams)
+    assert started.stdin is not None
+    started.stdin.write(filled.encode())
+    started.stdin.close()
+    started.stdin = None
+    return started
+
+
+def call(home: Path, arguments: dict[str, Any], kept: tuple[int, ...] = (), **surroundings: str) -> dict[str, Any]:
+    """Run the script and give its answer."""
+    said, complained = begun(home, arguments, kept, **surroundings).communicate()
+    assert said, complained.decode()
+    answer: dict[str, Any] = json.loads(said)
     return answer
 
 
 def wanted(**more: Any) -> dict[str, Any]:
-    return {"module": "pki_cert", "digest": "d" * 64, "many": True, **more}
+    return {"module": "pki_cert", "digest": "d" * 64, "stays": True, **more}
 
 
 def test_it_has_what_a_module_needs_and_no_more(archive: str) -> None:
@@ -168,52 +179,115 @@ def test_a_fault_in_the_code_is_a_failure_and_not_silence(home: Path) -> None:
 
 
 @AS_ROOT
-def test_a_second_call_finds_somebody_who_stands_by(home: Path, archive: str) -> None:
+def test_a_call_leaves_somebody_who_stands_by(home: Path, archive: str) -> None:
     """He is root's, serves many, runs each call with the caller's surroundings, and keeps nothing of it."""
     call(home, {"kept_code": wanted(archive=archive), "nonsense": 1})
-    assert not started_with(home)
-    call(home, {"kept_code": wanted(), "nonsense": 1})
     process = ready(home)
+    assert {each.name for each in (home / ("d" * 64)).iterdir()} == {"ansible", "ansible_collections", "standby"}
     assert "nonsense" in call(home, {"kept_code": wanted(), "nonsense": 1})["msg"]
-    kept = home / ("d" * 64) / "ansible_collections/kubephase/cluster/plugins/modules/pki_cert.py"
     # What he has loaded is what runs: only a call that loads for itself sees another text.
-    kept.write_text("import json, os\ndef main():\n    print(json.dumps({'loaded': 'anew', 'saw': os.environ.get('SOMETHING', '')}))\n")
+    written(home, "import json, os\ndef main():\n    print(json.dumps({'loaded': 'anew', 'saw': os.environ.get('SOMETHING', '')}))\n")
     assert "other" in call(home, {"kept_code": wanted(), "other": 1})["msg"]
     assert "nonsense" not in call(home, {"kept_code": wanted(), "other": 1})["msg"]
+    assert ready(home) == process
     os.kill(process, signal.SIGKILL)
     assert call(home, {"kept_code": wanted()}, SOMETHING="here") == {"loaded": "anew", "saw": "here"}
-    ready(home)
+    # The place of who was killed is taken over.
+    assert ready(home) != process
+    written(home, "def main():\n    print('{}')\n")
     assert call(home, {"kept_code": wanted()}, SOMETHING="there") == {"loaded": "anew", "saw": "there"}
 
 
 @AS_ROOT
-def test_nobody_stands_by_for_a_few_calls(home: Path, archive: str) -> None:
-    call(home, {"kept_code": wanted(archive=archive, many=False), "nonsense": 1})
-    call(home, {"kept_code": wanted(many=False), "nonsense": 1})
-    assert not started_with(home)
+def test_he_holds_nothing_of_the_connection_that_brought_him(home: Path, archive: str) -> None:
+    reader, writer = os.pipe()
+    call(home, {"kept_code": wanted(archive=archive), "nonsense": 1}, kept=(writer,))
+    process = Path(f"/proc/{ready(home)}")
+    os.close(writer)
+    # Were he to hold the other end, this would wait for him.
+    assert os.read(reader, 1) == b""
+    os.close(reader)
+    held = {each.name: os.readlink(each) for each in (process / "fd").iterdir()}
+    assert {held.pop(stream) for stream in "012"} == {"/dev/null"}
+    assert [target.partition(":")[0] for target in held.values()] == ["socket"]
+    assert os.readlink(process / "cwd") == "/"
+    assert os.getsid(int(process.name)) != os.getsid(0)
+
+
+@AS_ROOT
+def test_a_call_with_a_secret_leaves_nobody(home: Path, archive: str) -> None:
+    for code in (wanted(archive=archive, stays=False), wanted(stays=False)):
+        call(home, {"kept_code": code, "nonsense": 1})
+        assert not started_with(home)
+
+
+@AS_ROOT
+def test_a_secret_is_with_the_fork_of_its_call_only(home: Path, archive: str) -> None:
+    call(home, {"kept_code": wanted(archive=archive), "nonsense": 1})
+    process = ready(home)
+    # The word is put together here, so that this process alone knows it.
+    secret = "-".join(("planted", "in", "one", "call"))
+    text = f"import json, os\ndef main():\n    print(json.dumps({{'parent': os.getppid(), 'told': {len(secret)}}}))\n"
+    (home / ("d" * 64) / "ansible_collections/kubephase/cluster/plugins/modules/planted.py").write_text(text)
+    answer = call(home, {"kept_code": wanted(module="planted", stays=False), "token": secret})
+    assert answer == {"parent": process, "told": len(secret)}
+    assert started_with(home) == {process}
+    assert secret.encode() not in memory(process)
+    # What he does hold would have been seen.
+    assert b"kubephase.cluster" in memory(process)
+
+
+@AS_ROOT
+def test_who_lacks_a_library_makes_way_when_it_has_come(home: Path, archive: str) -> None:
+    code = archive_with(archive, "standby.py", b'_LIBRARIES = ("yaml", "cryptography")', b'_LIBRARIES = ("json", "arriving")')
+    call(home, {"kept_code": wanted(archive=code), "nonsense": 1})
+    process = ready(home)
+    call(home, {"kept_code": wanted(), "nonsense": 1})
+    assert ready(home) == process
+    (home / ("d" * 64) / "arriving.py").write_text("")
+    written(home, "import json\ndef main():\n    print(json.dumps({'loaded': 'anew'}))\n")
+    assert call(home, {"kept_code": wanted()}) == {"loaded": "anew"}
+    gone(process)
+    other = ready(home)
+    assert call(home, {"kept_code": wanted()}) == {"loaded": "anew"}
+    assert ready(home) == other
+
+
+@AS_ROOT
+def test_of_two_who_start_at_once_one_stays(home: Path, archive: str) -> None:
+    """Both have found nobody; the slower one leaves the place of the other alone, and goes."""
+    call(home, {"kept_code": wanted(archive=archive, stays=False), "nonsense": 1})
+    text = "import time\ntime.sleep(1)\ndef main():\n    print('{}')\n"
+    written(home, text)
+    started = [begun(home, {"kept_code": wanted()}) for _each in range(3)]
+    assert [each.communicate()[0] for each in started] == [b"{}\n"] * 3
+    process = ready(home)
+    deadline = time.monotonic() + 10
+    while started_with(home) != {process} and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert started_with(home) == {process}
+    assert [each.name for each in (home / ("d" * 64)).glob("standby*")] == ["standby"]
+    assert call(home, {"kept_code": wanted()}) == {}
 
 
 @AS_ROOT
 def test_who_was_killed_in_the_middle_of_a_call_is_not_asked_twice(home: Path, tmp_path: Path, archive: str) -> None:
     """A call that was taken may have written; to run it once more behind the caller's back would be a second call."""
     marks = tmp_path / "marks"
-    for code in (wanted(archive=archive), wanted()):
-        call(home, {"kept_code": code, "nonsense": 1})
+    call(home, {"kept_code": wanted(archive=archive), "nonsense": 1})
     os.kill(ready(home), signal.SIGKILL)
-    kept = home / ("d" * 64) / "ansible_collections/kubephase/cluster/plugins/modules/pki_cert.py"
-    kept.write_text(f"import os\ndef main():\n    open({str(marks)!r}, 'a').write('x')\n    os.kill(os.getpid(), 9)\n")
-    with pytest.raises(AssertionError):
-        call(home, {"kept_code": wanted()})
-    ready(home)
-    with pytest.raises(AssertionError):
-        call(home, {"kept_code": wanted()})
+    written(home, f"import os\ndef main():\n    open({str(marks)!r}, 'a').write('x')\n    os.kill(os.getpid(), 9)\n")
+    for _time in range(2):
+        with pytest.raises(AssertionError):
+            call(home, {"kept_code": wanted()})
+        ready(home)
     assert marks.read_text() == "xx"
 
 
 @AS_ROOT
 def test_what_changes_the_libraries_is_run_apart(home: Path, archive: str) -> None:
     call(home, {"kept_code": wanted(archive=archive, module="node_packages"), "nonsense": 1})
-    assert not (home / ("d" * 64) / "standby").exists()
+    assert not started_with(home)
     call(home, {"kept_code": wanted(), "nonsense": 1})
     ready(home)
     call(home, {"kept_code": wanted(module="node_packages"), "nonsense": 1})
@@ -222,34 +296,56 @@ def test_what_changes_the_libraries_is_run_apart(home: Path, archive: str) -> No
 
 @AS_ROOT
 def test_who_is_not_called_goes_away(home: Path, archive: str) -> None:
-    files = unpacked(base64.b64decode(archive))
-    place = next(name for name in files if name.endswith("_runner/standby.py"))
-    files[place] = files[place].replace(b"IDLE_SECONDS = 20.0", b"IDLE_SECONDS = 0.5")
-    for code in (wanted(archive=packed_again(files)), wanted()):
-        call(home, {"kept_code": code, "nonsense": 1})
-    process = ready(home)
-    deadline = time.monotonic() + 10
-    while Path(f"/proc/{process}").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not Path(f"/proc/{process}").exists()
+    code = archive_with(archive, "standby.py", b"IDLE_SECONDS = 20.0", b"IDLE_SECONDS = 0.5")
+    call(home, {"kept_code": wanted(archive=code), "nonsense": 1})
+    gone(ready(home))
     assert not (home / ("d" * 64) / "standby").exists()
 
 
 @AS_ROOT
 def test_who_goes_away_leaves_the_place_of_another(home: Path, archive: str) -> None:
-    files = unpacked(base64.b64decode(archive))
-    place = next(name for name in files if name.endswith("_runner/standby.py"))
-    files[place] = files[place].replace(b"IDLE_SECONDS = 20.0", b"IDLE_SECONDS = 0.5")
-    for code in (wanted(archive=packed_again(files)), wanted()):
-        call(home, {"kept_code": code, "nonsense": 1})
+    code = archive_with(archive, "standby.py", b"IDLE_SECONDS = 20.0", b"IDLE_SECONDS = 0.5")
+    call(home, {"kept_code": wanted(archive=code), "nonsense": 1})
     process, socket_of_another = ready(home), home / ("d" * 64) / "standby"
     socket_of_another.unlink()
     socket_of_another.touch()
-    deadline = time.monotonic() + 10
-    while Path(f"/proc/{process}").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not Path(f"/proc/{process}").exists()
+    gone(process)
     assert socket_of_another.exists()
+
+
+def gone(process: int) -> None:
+    """Wait until a process has ended."""
+    deadline = time.monotonic() + 10
+    while Path(f"/proc/{process}").exists():
+        assert time.monotonic() < deadline, "it is still there"
+        time.sleep(0.05)
+
+
+def memory(process: int) -> bytes:
+    """All that a process can write to, and so all that it may have kept."""
+    found = b""
+    with open(f"/proc/{process}/mem", "rb", buffering=0) as source:
+        for line in Path(f"/proc/{process}/maps").read_text().splitlines():
+            span, rights = line.split()[:2]
+            if rights.startswith("rw"):
+                start, end = (int(each, 16) for each in span.split("-"))
+                source.seek(start)
+                found += source.read(end - start)
+    return found
+
+
+def written(home: Path, text: str) -> None:
+    """Give the module that is called another text."""
+    (home / ("d" * 64) / "ansible_collections/kubephase/cluster/plugins/modules/pki_cert.py").write_text(text)
+
+
+def archive_with(archive: str, name: str, before: bytes, after: bytes) -> str:
+    """The code with one line of a file of the runner exchanged."""
+    files = unpacked(base64.b64decode(archive))
+    place = next(each for each in files if each.endswith(f"_runner/{name}"))
+    assert before in files[place]
+    files[place] = files[place].replace(before, after)
+    return packed_again(files)
 
 
 def unpacked(packed: bytes) -> dict[str, bytes]:
