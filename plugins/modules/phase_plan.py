@@ -240,104 +240,62 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.api import Api
-from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.api_super import SuperAdminApi
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.bootstrap import BootstrapApi, NodeApi
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.clock import Clock
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.files import Files
-from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.health import HealthChecks
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.host import Host
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.kubelet_port import KubeletPorts
-from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.signing import SigningApi
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.systemd import Systemd
-from ansible_collections.kubephase.cluster.plugins.module_utils._addons.phase import AddonPhase
-from ansible_collections.kubephase.cluster.plugins.module_utils._certs_upload.download_certs import DownloadCertsPhase
-from ansible_collections.kubephase.cluster.plugins.module_utils._certs_upload.upload_certs import UploadCertsPhase
-from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import BECOMES, CONTROL_PLANE, INIT, WORKER
-from ansible_collections.kubephase.cluster.plugins.module_utils._guard.immutable import GuardPhase
-from ansible_collections.kubephase.cluster.plugins.module_utils._guard.state import HostState
-from ansible_collections.kubephase.cluster.plugins.module_utils._kubeconfig.kubeconfig import KubeconfigPhase
-from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.bootstrap import KubeletWaitBootstrapPhase
-from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.finalize import KubeletFinalizePhase
-from ansible_collections.kubephase.cluster.plugins.module_utils._kubelet.start import KubeletStartPhase
-from ansible_collections.kubephase.cluster.plugins.module_utils._manifests.phase import StaticPodPhase
-from ansible_collections.kubephase.cluster.plugins.module_utils._node_settings.state import NodeSettingsState
-from ansible_collections.kubephase.cluster.plugins.module_utils._pki.certs import CertsPhase
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import CONTROL_PLANE, INIT, WORKER
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner.interpreter import World
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner.module import run
-from ansible_collections.kubephase.cluster.plugins.module_utils._runner.survey import (
-    JOINED_RUNS_WITH,
-    RUNS_WITH,
-    STATE,
-    Follows,
-    Survey,
-    Surveyed,
-)
-from ansible_collections.kubephase.cluster.plugins.module_utils._serving.state import ServingState
-from ansible_collections.kubephase.cluster.plugins.module_utils._tokens.bootstrap_token import BootstrapTokenPhase
-from ansible_collections.kubephase.cluster.plugins.module_utils._upload_config.cluster_admins import ClusterAdminsPhase
-from ansible_collections.kubephase.cluster.plugins.module_utils._upload_config.mark import MarkControlPlanePhase
-from ansible_collections.kubephase.cluster.plugins.module_utils._upload_config.upload import UploadConfigPhase
-from ansible_collections.kubephase.cluster.plugins.module_utils._wait.phase import WaitControlPlanePhase
-
-_MANIFESTS = {"components": ["kube-apiserver", "kube-controller-manager", "kube-scheduler"]}
-PHASES = (
-    Surveyed(STATE, HostState(), always=True, becomes=BECOMES),
-    Surveyed(STATE, ServingState(), always=True, becomes=BECOMES),
-    Surveyed(STATE, NodeSettingsState(), always=True, becomes=BECOMES),
-    Surveyed("guard", GuardPhase(), always=True, becomes=(INIT, CONTROL_PLANE)),
-    Surveyed("certs", CertsPhase()),
-    Surveyed("kubeconfig", KubeconfigPhase()),
-    Surveyed("etcd", StaticPodPhase(), {"components": ["etcd"]}),
-    Surveyed("control-plane", StaticPodPhase(), _MANIFESTS),
-    Surveyed("kubelet-start", KubeletStartPhase()),
-    Surveyed("wait-control-plane", WaitControlPlanePhase(), follows=tuple(Follows(name) for name in RUNS_WITH)),
-    Surveyed("wait-control-plane", ClusterAdminsPhase(), asks_api=True),
-    Surveyed("upload-config", UploadConfigPhase(), asks_api=True),
-    Surveyed("upload-certs", UploadCertsPhase(), asks_api=True, wanted="upload_certs"),
-    Surveyed("mark-control-plane", MarkControlPlanePhase(), asks_api=True),
-    Surveyed("bootstrap-token", BootstrapTokenPhase(), asks_api=True),
-    # The rotating certificate appears once the kubelet has run; a kubelet.conf that is written anew has to be pointed at it.
-    Surveyed(
-        "kubelet-finalize",
-        KubeletFinalizePhase(),
-        follows=(Follows("kubelet-start", unless="rotation"), Follows("kubeconfig", target="/etc/kubernetes/kubelet.conf")),
-    ),
-    Surveyed("addon", AddonPhase(), asks_api=True),
-)
-
-_NEW = (CONTROL_PLANE,)
-JOIN_PHASES = (
-    Surveyed("control-plane-prepare/download-certs", DownloadCertsPhase(), becomes=_NEW),
-    Surveyed("control-plane-prepare/certs", CertsPhase(), becomes=_NEW),
-    Surveyed("control-plane-prepare/kubeconfig", KubeconfigPhase(), becomes=_NEW),
-    Surveyed("control-plane-prepare/control-plane", StaticPodPhase(), _MANIFESTS, becomes=_NEW),
-    Surveyed("check-etcd", None, becomes=_NEW),
-    Surveyed("kubelet-start", KubeletStartPhase(), becomes=(WORKER, CONTROL_PLANE)),
-    Surveyed("kubelet-start", KubeletWaitBootstrapPhase((WORKER,)), becomes=(WORKER,)),
-    Surveyed("etcd-join", StaticPodPhase(), {"components": ["etcd"]}, becomes=_NEW),
-    Surveyed("kubelet-wait-bootstrap", KubeletWaitBootstrapPhase((CONTROL_PLANE,)), becomes=_NEW),
-    Surveyed("control-plane-join/mark-control-plane", MarkControlPlanePhase(), asks_api=True, becomes=_NEW),
-    Surveyed("wait-control-plane", WaitControlPlanePhase(), follows=tuple(Follows(name) for name in JOINED_RUNS_WITH), becomes=_NEW),
-)
+from ansible_collections.kubephase.cluster.plugins.module_utils._runner.survey import Survey, Surveyed
 
 
-def make(root: str = "") -> tuple[Any, World]:
+def table(becomes: str) -> tuple[Surveyed, ...]:
+    """Give the phases of what a host becomes; those of others are not loaded."""
+    if becomes == WORKER:
+        from ansible_collections.kubephase.cluster.plugins.module_utils._survey import worker
+
+        return worker.PHASES
+    if becomes == CONTROL_PLANE:
+        from ansible_collections.kubephase.cluster.plugins.module_utils._survey import control_plane
+
+        return control_plane.PHASES
+    from ansible_collections.kubephase.cluster.plugins.module_utils._survey import init
+
+    return init.PHASES
+
+
+def of_control_planes(files: Files) -> dict[str, Any]:
+    """Give the adapters that only phases of control planes read through."""
+    from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.api_super import SuperAdminApi
+    from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.health import HealthChecks
+    from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.signing import SigningApi
+
+    return {"super_api": SuperAdminApi(files), "health": HealthChecks(files), "signing": SigningApi(files, deadline=3.0)}
+
+
+def make(root: str = "", becomes: str = INIT) -> tuple[Any, World]:
     """Give all phases as one, and the adapters that they read through."""
-    files, systemd = Files(root), Systemd()
+    files = Files(root)
     world = World(
         files=files,
         api=Api(files),
-        super_api=SuperAdminApi(files),
-        health=HealthChecks(files),
-        systemd=systemd,
+        systemd=Systemd(),
         clock=Clock(),
         host=Host(),
         node_api=NodeApi(files),
         bootstrap_api=BootstrapApi(files),
-        signing=SigningApi(files, deadline=3.0),
         ports=KubeletPorts(),
+        **({} if becomes == WORKER else of_control_planes(files)),
     )
-    return Survey((*PHASES, *JOIN_PHASES)), world
+    return Survey(table(becomes)), world
+
+
+def load(becomes: str) -> None:
+    """Load what the survey of such a host needs, for a process that is to stand by."""
+    make(becomes=becomes)
 
 
 def libraries(given: Mapping[str, Any]) -> tuple[str, ...]:
@@ -360,7 +318,7 @@ def main() -> None:
         "node_taints": {"type": "list", "elements": "dict"},
         "serving_certificates": {"type": "str", "choices": ["self-signed", "kubelet", "collection"], "default": "self-signed"},
     }
-    run(make, libraries, spec, durations=("renew_before",))
+    run(make, libraries, spec, durations=("renew_before",), told=("becomes",))
 
 
 if __name__ == "__main__":

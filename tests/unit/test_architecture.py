@@ -16,6 +16,21 @@ UTILS = Path(__file__).resolve().parents[2] / "plugins" / "module_utils"
 PREFIX = "ansible_collections.kubephase.cluster.plugins.module_utils."
 
 DOMAIN = {"_plan", "_config", "_release"}
+# The rooms of phases and looks that the survey runs.
+SURVEYED = {
+    "_addons",
+    "_certs_upload",
+    "_guard",
+    "_kubeconfig",
+    "_kubelet",
+    "_manifests",
+    "_node_settings",
+    "_pki",
+    "_serving",
+    "_tokens",
+    "_upload_config",
+    "_wait",
+}
 
 # Room: the rooms it may import, and the libraries beyond the standard one.
 ALLOWED: dict[str, tuple[set[str], set[str]]] = {
@@ -41,6 +56,7 @@ ALLOWED: dict[str, tuple[set[str], set[str]]] = {
     "_node_settings": (DOMAIN | {"_objects"}, set()),
     "_verify": (DOMAIN | {"_objects"}, set()),
     "_info": (DOMAIN | {"_pki", "_kubeconfig", "_kubelet", "_manifests", "_etcd", "_objects", "_tokens", "_wait"}, set()),
+    "_survey": (DOMAIN | SURVEYED | {"_runner"}, set()),
     "_adapters": ({"_plan"}, {"cryptography", "kubernetes", "yaml"}),
     "_runner": ({"_plan", "_config", "_release", "_adapters"}, {"ansible"}),
 }
@@ -109,6 +125,8 @@ def test_no_edge_that_the_table_does_not_allow(room: str) -> None:
     [
         ("_pki", f"from {PREFIX}_runner.module import run"),
         ("_pki", f"from {PREFIX}_adapters import files"),
+        ("_survey", f"from {PREFIX}_adapters.files import Files"),
+        ("_runner", f"def table():\n    from {PREFIX}_survey import worker"),
         ("_config", f"from {PREFIX}_pki.table import rows"),
         ("_config", "import yaml"),
         ("_release", "import yaml"),

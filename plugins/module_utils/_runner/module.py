@@ -23,13 +23,14 @@ _PACKAGES = {"cryptography": "python3-cryptography", "yaml": "python3-yaml", "ku
 
 
 def run(
-    make: Callable[[], tuple[Any, interpreter.World]],
+    make: Callable[..., tuple[Any, interpreter.World]],
     libraries: tuple[str, ...] | Callable[[Mapping[str, Any]], tuple[str, ...]],
     spec: Mapping[str, Any] | None = None,
     durations: tuple[str, ...] = (),
+    told: tuple[str, ...] = (),
     **checks: Any,
 ) -> None:
-    """Run a phase as an Ansible module: ``make`` gives it with its adapters, ``libraries`` are what it needs."""
+    """Run a phase as an Ansible module: ``make``, told of some options, gives it with its adapters; ``libraries`` are what it needs."""
     module = AnsibleModule(argument_spec={**options.SPEC, **(spec or {})}, supports_check_mode=True, **checks)
     # Masked, an exception such as 10.0.0.1 would take the addresses of nodes out of results along with it.
     module.no_log_values.difference_update(options.open_proxies(module.params))
@@ -37,7 +38,8 @@ def run(
         _require(module, library)
     try:
         given = {**module.params, **{name: _duration(name, module.params[name]) for name in durations}}
-        outcome = execute(*make(), options.documents(module.params), given, check=module.check_mode)
+        made = make(**{name: module.params[name] for name in told})
+        outcome = execute(*made, options.documents(module.params), given, check=module.check_mode)
     except (Unusable, ManyUnusable, InvalidDocuments) as problem:
         for warning in getattr(problem, "warnings", ()):
             module.warn(warning)

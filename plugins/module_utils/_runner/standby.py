@@ -48,24 +48,27 @@ def leave_behind(path: str, module: str, arguments: dict[str, Any]) -> None:
     """Load a module and leave a process behind that has it loaded, apart from the call; that one goes on at once."""
     try:
         importlib.import_module("ansible.module_utils.basic")
-        importlib.import_module(_MODULES + module)
+        loaded = importlib.import_module(_MODULES + module)
+        if hasattr(loaded, "load"):
+            # What it needs depends on what the host becomes.
+            loaded.load(arguments.get("becomes"))
+        # Whoever is left behind compiles nothing, which is why he may also come from the call that brought the code.
+        started = os.fork()
     except Exception:
-        # The call will meet the same and tell of it.
+        # The call does without; what is wrong with the module it will meet again, and tell of it.
         return
-    # Whoever is left behind compiles nothing, which is why he may also come from the call that brought the code.
-    if os.fork():
-        os.wait()
+    if started:
+        os.waitpid(started, 0)
         return
-    os.setsid()
-    if not os.fork():
-        try:
+    try:
+        os.setsid()
+        if not os.fork():
             arguments.clear()
             _let_go()
             _stand_by(path)
-        except OSError:
-            # Calls then load for themselves.
-            pass
-    os._exit(0)
+    finally:
+        # Whatever came in his way, he is not the call; those that follow then load for themselves.
+        os._exit(0)
 
 
 def _let_go() -> None:

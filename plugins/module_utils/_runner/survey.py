@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import INIT, Documents
+from ansible_collections.kubephase.cluster.plugins.module_utils._config.documents import Documents
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.endpoints import control_plane_url
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.selection import PARTS
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Change, ManyUnusable, Phase, Plan, Unusable
@@ -47,8 +47,6 @@ class Surveyed:
     follows: tuple[Follows, ...] = ()
     # Looked at whatever was chosen, and not told of unless it refuses.
     always: bool = False
-    # What the host must become for this to concern it.
-    becomes: tuple[str, ...] = (INIT,)
 
 
 @dataclass
@@ -88,7 +86,7 @@ class Survey:
         """Read and plan phase by phase, because what an earlier one has yet to make hides what a later one would find."""
         findings: dict[str, Finding] = {}
         problems: list[Unusable] = []
-        chosen = self._chosen(docs, options)
+        chosen = self._chosen(options)
         for each in chosen:
             finding = findings.setdefault(each.name, Finding(each.name))
             if not each.always:
@@ -129,9 +127,9 @@ class Survey:
         }
         return Plan(facts=facts, warnings=tuple(dict.fromkeys(warning for found in seen for warning in found.warnings)))
 
-    def _chosen(self, docs: Documents, options: Mapping[str, Any]) -> list[Surveyed]:
+    def _chosen(self, options: Mapping[str, Any]) -> list[Surveyed]:
         phases = options.get("phases")
-        asked = [each for each in self._phases if docs.becomes in each.becomes and (not each.wanted or options.get(each.wanted))]
+        asked = [each for each in self._phases if not each.wanted or options.get(each.wanted)]
         return asked if phases is None else [each for each in asked if each.always or each.name in phases]
 
 

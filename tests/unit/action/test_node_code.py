@@ -199,6 +199,16 @@ def test_a_call_leaves_somebody_who_stands_by(home: Path, archive: str) -> None:
 
 
 @AS_ROOT
+def test_he_has_loaded_what_the_host_needs_by_what_it_becomes(home: Path, archive: str) -> None:
+    call(home, {"kept_code": wanted(archive=archive, stays=False), "nonsense": 1})
+    written(home, "import json\nLOADED = []\nload = LOADED.append\ndef main():\n    print(json.dumps({'loaded': LOADED}))\n")
+    assert call(home, {"kept_code": wanted(stays=False), "becomes": "worker"}) == {"loaded": []}
+    assert call(home, {"kept_code": wanted(), "becomes": "worker"}) == {"loaded": ["worker"]}
+    ready(home)
+    assert call(home, {"kept_code": wanted(), "becomes": "init"}) == {"loaded": ["worker"]}
+
+
+@AS_ROOT
 def test_he_holds_nothing_of_the_connection_that_brought_him(home: Path, archive: str) -> None:
     reader, writer = os.pipe()
     call(home, {"kept_code": wanted(archive=archive), "nonsense": 1}, kept=(writer,))

@@ -129,31 +129,17 @@ def test_what_expires_first() -> None:
     assert survey(Surveyed("certs", certs), Surveyed("kubeconfig", files))["first_expiry"] == {"path": "b", "expires": "2029"}
 
 
-JOINS = ("worker", "control_plane")
-
-
-def test_only_what_concerns_the_host_is_looked_at() -> None:
-    rows = (
-        Surveyed("certs", Told("x")),
-        Surveyed("kubelet-start", Told("y"), becomes=JOINS),
-        Surveyed("etcd-join", Told("z"), becomes=JOINS[1:]),
-    )
-    assert survey(*rows)["pending"] == ["preflight", "certs"]
-    assert survey(*rows, becomes="worker")["pending"] == ["preflight", "kubelet-start"]
-    assert survey(*rows, becomes="control_plane")["pending"] == ["preflight", "kubelet-start", "etcd-join"]
-
-
 def test_all_is_ahead_of_a_host_that_has_yet_to_join() -> None:
-    state = Surveyed("state", Told(joined=False, state="virgin"), always=True, becomes=JOINS)
-    start = Surveyed("kubelet-start", Told(problem="nothing is there yet"), becomes=JOINS)
-    facts = survey(state, start, Surveyed("check-etcd", None, becomes=JOINS), becomes="worker")
+    state = Surveyed("state", Told(joined=False, state="virgin"), always=True)
+    start = Surveyed("kubelet-start", Told(problem="nothing is there yet"))
+    facts = survey(state, start, Surveyed("check-etcd", None), becomes="worker")
     assert facts["pending"] == ["preflight", "kubelet-start", "check-etcd"]
     assert {phase["reason"] for phase in facts["phases"]} == {"this host has yet to join"}
     assert (facts["state"], facts["joined"]) == ("virgin", False)
 
 
 def test_a_member_is_looked_at() -> None:
-    state = Surveyed("state", Told(joined=True), always=True, becomes=JOINS)
-    rows = (Surveyed("check-etcd", None, becomes=JOINS), Surveyed("kubelet-start", Told("x"), becomes=JOINS))
+    state = Surveyed("state", Told(joined=True), always=True)
+    rows = (Surveyed("check-etcd", None), Surveyed("kubelet-start", Told("x")))
     assert survey(state, *rows, becomes="worker")["pending"] == ["preflight", "kubelet-start"]
     assert survey(state, *rows[:1], becomes="worker")["pending"] == []
