@@ -47,6 +47,8 @@ from ansible_collections.kubephase.cluster.plugins.plugin_utils.serving_certific
 _OWN = "documents"
 _TAKE_MANIFEST = ("addon", "phase_plan", "offline_bundle")
 _KEPT_CODE = "kubephase.cluster.with_kept_code"
+# Read once, before there is a process for each host: Ansible loads this file first to look at the class.
+_DIGEST = node_code.digest()
 _CONTROLLER_OPTIONS = {"config_file", "advertise_interface", *KIND_OPTIONS}
 
 
@@ -130,7 +132,7 @@ class ActionModule(ActionBase):
         if self._task.async_val or self._connection.transport == "local":
             return None
         stays = not (self._task.no_log or carries_secrets(options))
-        wanted = {"module": self._task.action.rpartition(".")[2], "digest": node_code.digest(), "stays": stays}
+        wanted = {"module": self._task.action.rpartition(".")[2], "digest": _DIGEST, "stays": stays}
         for sent in (False, True):
             code = {**wanted, "archive": node_code.archive()} if sent else wanted
             done: dict[str, Any] = self._execute_module(_KEPT_CODE, {**options, "kept_code": code}, task_vars=variables)

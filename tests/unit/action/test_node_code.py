@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import base64
-import io
 import json
 import os
 import shutil
@@ -16,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -115,11 +114,11 @@ def wanted(**more: Any) -> dict[str, Any]:
 
 
 def test_it_has_what_a_module_needs_and_no_more(archive: str) -> None:
-    names = zipfile.ZipFile(io.BytesIO(base64.b64decode(archive))).namelist()
+    names = list(unpacked(archive))
     own = "ansible_collections/kubephase/cluster/plugins"
     assert {f"{own}/modules/pki_cert.py", f"{own}/module_utils/_runner/module.py", "ansible/module_utils/basic.py"} <= set(names)
     assert not [name for name in names if "plugin_utils" in name or "/facts/" in name or "__pycache__" in name or not name.endswith(".py")]
-    assert len(names) == len(set(names))
+    assert unpacked(archive) == {name: content.decode() for name, content in node_code._files().items()}
 
 
 def test_its_name_is_its_content(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,6 +140,8 @@ def test_code_is_laid_once_and_found_again(home: Path, archive: str) -> None:
     assert first["failed"] and "Unsupported parameters for (kubephase.cluster.pki_cert) module: nonsense" in first["msg"]
     assert oct(home.stat().st_mode & 0o777) == "0o700"
     assert [each.name for each in home.iterdir()] == ["d" * 64]
+    laid = home / ("d" * 64)
+    assert {name: (laid / name).read_bytes() for name in node_code._files()} == node_code._files()
     assert "nonsense" in call(home, {"kept_code": wanted(), "nonsense": 1})["msg"]
 
 
@@ -165,16 +166,12 @@ def test_what_older_versions_left_is_swept(home: Path, archive: str) -> None:
 
 @AS_ROOT
 def test_a_fault_in_the_code_is_a_failure_and_not_silence(home: Path) -> None:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as target:
-        for package in ("ansible", "ansible/module_utils"):
-            target.writestr(f"{package}/__init__.py", "")
-        target.writestr("ansible/module_utils/basic.py", "raise ValueError('broken')")
-        runner = ["ansible_collections", "kubephase", "cluster", "plugins", "module_utils", "_runner"]
-        for depth in range(1, len(runner) + 1):
-            target.writestr("/".join([*runner[:depth], "__init__.py"]), "")
-        target.writestr("/".join([*runner, "standby.py"]), Path(standby.__file__).read_text())
-    answer = call(home, {"kept_code": wanted(archive=base64.b64encode(packed.getvalue()).decode())})
+    runner = ["ansible_collections", "kubephase", "cluster", "plugins", "module_utils", "_runner"]
+    packages = ("ansible", "ansible/module_utils", *("/".join(runner[:depth]) for depth in range(1, len(runner) + 1)))
+    files = {f"{package}/__init__.py": "" for package in packages}
+    files["ansible/module_utils/basic.py"] = "raise ValueError('broken')"
+    files["/".join([*runner, "standby.py"])] = Path(standby.__file__).read_text()
+    answer = call(home, {"kept_code": wanted(archive=packed(files))})
     assert (answer["failed"], answer["msg"]) == (True, "ValueError: broken")
 
 
@@ -249,7 +246,7 @@ def test_a_secret_is_with_the_fork_of_its_call_only(home: Path, archive: str) ->
 
 @AS_ROOT
 def test_who_lacks_a_library_makes_way_when_it_has_come(home: Path, archive: str) -> None:
-    code = archive_with(archive, "standby.py", b'_LIBRARIES = ("yaml", "cryptography")', b'_LIBRARIES = ("json", "arriving")')
+    code = archive_with(archive, "standby.py", '_LIBRARIES = ("yaml", "cryptography")', '_LIBRARIES = ("json", "arriving")')
     call(home, {"kept_code": wanted(archive=code), "nonsense": 1})
     process = ready(home)
     call(home, {"kept_code": wanted(), "nonsense": 1})
@@ -306,7 +303,7 @@ def test_what_changes_the_libraries_is_run_apart(home: Path, archive: str) -> No
 
 @AS_ROOT
 def test_who_is_not_called_goes_away(home: Path, archive: str) -> None:
-    code = archive_with(archive, "standby.py", b"IDLE_SECONDS = 20.0", b"IDLE_SECONDS = 0.5")
+    code = archive_with(archive, "standby.py", "IDLE_SECONDS = 20.0", "IDLE_SECONDS = 0.5")
     call(home, {"kept_code": wanted(archive=code), "nonsense": 1})
     gone(ready(home))
     assert not (home / ("d" * 64) / "standby").exists()
@@ -314,7 +311,7 @@ def test_who_is_not_called_goes_away(home: Path, archive: str) -> None:
 
 @AS_ROOT
 def test_who_goes_away_leaves_the_place_of_another(home: Path, archive: str) -> None:
-    code = archive_with(archive, "standby.py", b"IDLE_SECONDS = 20.0", b"IDLE_SECONDS = 0.5")
+    code = archive_with(archive, "standby.py", "IDLE_SECONDS = 20.0", "IDLE_SECONDS = 0.5")
     call(home, {"kept_code": wanted(archive=code), "nonsense": 1})
     process, socket_of_another = ready(home), home / ("d" * 64) / "standby"
     socket_of_another.unlink()
@@ -349,23 +346,19 @@ def written(home: Path, text: str) -> None:
     (home / ("d" * 64) / "ansible_collections/kubephase/cluster/plugins/modules/pki_cert.py").write_text(text)
 
 
-def archive_with(archive: str, name: str, before: bytes, after: bytes) -> str:
+def archive_with(archive: str, name: str, before: str, after: str) -> str:
     """The code with one line of a file of the runner exchanged."""
-    files = unpacked(base64.b64decode(archive))
+    files = unpacked(archive)
     place = next(each for each in files if each.endswith(f"_runner/{name}"))
     assert before in files[place]
     files[place] = files[place].replace(before, after)
-    return packed_again(files)
+    return packed(files)
 
 
-def unpacked(packed: bytes) -> dict[str, bytes]:
-    with zipfile.ZipFile(io.BytesIO(packed)) as source:
-        return {name: source.read(name) for name in source.namelist()}
+def unpacked(archive: str) -> dict[str, str]:
+    files: dict[str, str] = json.loads(zlib.decompress(base64.b64decode(archive)))
+    return files
 
 
-def packed_again(files: dict[str, bytes]) -> str:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as target:
-        for name, content in files.items():
-            target.writestr(name, content)
-    return base64.b64encode(packed.getvalue()).decode()
+def packed(files: dict[str, str]) -> str:
+    return base64.b64encode(zlib.compress(json.dumps(files).encode())).decode()
