@@ -52,6 +52,8 @@ def leave_behind(path: str, module: str, arguments: dict[str, Any]) -> None:
         if hasattr(loaded, "load"):
             # What it needs depends on what the host becomes.
             loaded.load(arguments.get("becomes"))
+        # A collector that visits what both share would have it copied.
+        gc.freeze()
         # Whoever is left behind compiles nothing, which is why he may also come from the call that brought the code.
         started = os.fork()
     except Exception:
@@ -90,7 +92,6 @@ def _stand_by(path: str) -> None:
     lacking = [name for name in _LIBRARIES if not _found(name)]
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     mine = _placed(listener, path)
-    gc.freeze()
     busy = 0
     while mine:
         ready, _none, _nor = select.select([listener], [], [], IDLE_SECONDS)
