@@ -7,10 +7,13 @@
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from statistics import median
 
 from bench import PEAK_MEGABYTES, Row, show
 from nodes import HERE, Nodes, Played, Seen, play
@@ -18,6 +21,8 @@ from nodes import HERE, Nodes, Played, Seen, play
 IGNORED = "SystemVerification,NumCPU,Mem"
 KUBECTL = "kubectl --kubeconfig /etc/kubernetes/admin.conf"
 MOST_OF_ONE_WORKER = 1.5
+# Nodes that have just booted, or just gone, keep the machine busy for a while.
+AT_REST_SECONDS = 8
 MOST_OF_CONTROL_PLANES, GOAL_OF_CONTROL_PLANES = 0.7, 0.4
 MOST_OF_SITE, GOAL_OF_SITE = 0.8, 0.5
 MOST_AGAIN, GOAL_AGAIN = 1.2, 0.6
@@ -43,46 +48,82 @@ def cost(what: str, played: Played, seen: dict[str, Seen], short: str) -> list[R
     ]
 
 
-def workers(instance: str, steps: list[int], home: Path) -> list[Row]:
-    """Join so many fresh workers at once, step by step, and one with kubeadm."""
+def workers(instance: str, steps: list[int], rounds: int, home: Path) -> list[Row]:
+    """Join fresh workers at once, so many more step by step; the first number of them and five several times, and with kubeadm."""
+    least, most = min(steps), 5 if 5 in steps else max(steps)
     nodes = Nodes(f"{instance}-w")
+    ours: dict[int, list[float]] = {}
+    theirs: dict[int, list[float]] = {}
+    reached: dict[int, list[float]] = {}
+    rows: list[Row] = []
     try:
         nodes.up(1, 0)
         play("kubephase.cluster.init", nodes.inventory, nodes.documents, home)
-        nodes.up(1, 1)
-        theirs = kubeadm_worker(nodes)
-        leave(nodes)
-        taken: dict[int, float] = {}
-        rows: list[Row] = []
-        for count in steps:
-            nodes.up(1, count)
-            nodes.watch()
-            played = play("kubephase.cluster.join_workers", nodes.inventory, nodes.documents, home)
-            taken[count] = played.seconds
-            if count == max(steps):
-                rows = cost(f"join of {count} workers", played, nodes.seen(), "w")
-            leave(nodes)
+        for number in range(rounds):
+            for count in steps if number == 0 else (least, most):
+                fresh(nodes, count)
+                nodes.watch()
+                played = play("kubephase.cluster.join_workers", nodes.inventory, nodes.documents, home)
+                ours.setdefault(count, []).append(played.seconds)
+                if count == max(steps):
+                    rows = cost(f"join of {count} workers", played, nodes.seen(), "w")
+                if count in (least, most):
+                    reached.setdefault(count, []).append(play(str(HERE / "ping.yml"), nodes.inventory, {}, home).seconds)
+                    fresh(nodes, count)
+                    theirs.setdefault(count, []).append(kubeadm_workers(nodes))
     finally:
         nodes.down()
-    least, most = min(steps), 5 if 5 in steps else max(steps)
-    grown = taken[most] / taken[least]
+    grown = median(ours[most]) / median(ours[least])
     return [
         Row(
             f"join of {most} workers at once",
-            f"{taken[most]:.1f} s; {least} alone {taken[least]:.1f} s; ratio {grown:.2f}; kubeadm join of one, by ssh {theirs:.1f} s",
+            f"{median(ours[most]):.1f} s; {least} alone {median(ours[least]):.1f} s; ratio {grown:.2f}",
             f"at most {MOST_OF_ONE_WORKER}",
             grown <= MOST_OF_ONE_WORKER,
         ),
-        Row("join by number of workers", ", ".join(f"{count}: {seconds:.1f} s" for count, seconds in taken.items())),
+        Row("join by number of workers", ", ".join(f"{count}: {listed(seconds)}" for count, seconds in ours.items())),
+        Row(f"kubeadm join of {least} and of {most} at once, by ssh", growth(theirs, least, most)),
+        Row(f"ping by Ansible of {least} and of {most}", growth(reached, least, most)),
+        floor(ours, theirs, reached, least, most),
         *rows,
     ]
 
 
-def kubeadm_worker(nodes: Nodes) -> float:
-    """Time the real kubeadm on one worker."""
+def listed(seconds: list[float]) -> str:
+    """Every value of some rounds."""
+    return "/".join(f"{each:.1f}" for each in seconds) + " s"
+
+
+def growth(taken: dict[int, list[float]], least: int, most: int) -> str:
+    """How much longer many take than few."""
+    return f"{listed(taken[least])} and {listed(taken[most])}; ratio {median(taken[most]) / median(taken[least]):.2f}"
+
+
+def floor(ours: dict[int, list[float]], theirs: dict[int, list[float]], reached: dict[int, list[float]], least: int, most: int) -> Row:
+    """Tell what many would take if nothing of ours grew: the kubelets that start, and Ansible's way to the hosts, grow all the same."""
+    least_of_all = median(ours[least]) + sum(median(taken[most]) - median(taken[least]) for taken in (theirs, reached))
+    share = least_of_all / median(ours[least])
+    return Row(f"the least that {most} could take on this machine", f"{least_of_all:.1f} s; ratio {share:.2f}")
+
+
+def fresh(nodes: Nodes, count: int) -> None:
+    """Have so many workers that nobody has used, on a machine that has come to rest."""
+    leave(nodes)
+    nodes.up(1, count)
+    time.sleep(AT_REST_SECONDS)
+
+
+def kubeadm_workers(nodes: Nodes) -> float:
+    """Time the real kubeadm on all workers at once."""
     command = nodes.run("cp1", "kubeadm token create --print-join-command").strip()
+    logins = nodes.logins("w")
+
+    def join(login: list[str]) -> None:
+        subprocess.run([*login, f"{command} --ignore-preflight-errors {IGNORED}"], capture_output=True, check=True)
+
     started = time.monotonic()
-    nodes.run("w1", f"{command} --ignore-preflight-errors {IGNORED}")
+    with ThreadPoolExecutor(len(logins)) as together:
+        list(together.map(join, logins))
     return time.monotonic() - started
 
 
@@ -157,11 +198,12 @@ def main() -> int:
     parser.add_argument("--instance", required=True, help="beginning of the names of the lab instances to make, and to remove afterwards")
     parser.add_argument("--parts", nargs="+", choices=["workers", "site"], default=["workers", "site"], help="what to measure")
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4, 5, 6], help="how many workers at once, step by step")
+    parser.add_argument("--rounds", type=int, default=3, help="how often one worker and five are joined (default: 3)")
     parser.add_argument("--size", type=int, nargs=2, default=[3, 2], help="control planes and workers of the site (default: 3 2)")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="kubephase-bench-") as home:
         if "workers" in arguments.parts:
-            show(workers(arguments.instance, arguments.workers, Path(home)))
+            show(workers(arguments.instance, arguments.workers, arguments.rounds, Path(home)))
         if "site" in arguments.parts:
             show(site(arguments.instance, Path(home), *arguments.size))
     return 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -20,7 +21,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 CHECKOUT = HERE.parents[1]
 # What never leaves the controller.
-ON_CONTROLLER = frozenset({"assert", "debug", "documents", "fail", "group_by", "set_fact", "validate_argument_spec"})
+ON_CONTROLLER = frozenset({"add_host", "assert", "debug", "documents", "fail", "group_by", "set_fact", "validate_argument_spec"})
 
 # A rule without a target only counts. A Python that has loaded the collection notes its peak when it ends.
 _WATCH = """\
@@ -115,11 +116,22 @@ class Nodes:
         }
 
     @property
-    def names(self) -> list[str]:
-        """Every node."""
+    def hosts(self) -> dict[str, dict[str, Any]]:
+        """What the inventory says of every node."""
         listed = ["ansible-inventory", "-i", str(self.inventory), "--list"]
         content = json.loads(subprocess.run(listed, cwd=CHECKOUT, capture_output=True, text=True, check=True).stdout)
-        return sorted(content["_meta"]["hostvars"])
+        found: dict[str, dict[str, Any]] = content["_meta"]["hostvars"]
+        return found
+
+    @property
+    def names(self) -> list[str]:
+        """Every node."""
+        return sorted(self.hosts)
+
+    def logins(self, short: str) -> list[list[str]]:
+        """The plain ssh command of each node whose last part begins with some letters: nothing of the lab's takes time then."""
+        chosen = [host for name, host in sorted(self.hosts.items()) if name.rpartition("-")[2].startswith(short)]
+        return [["ssh", *_trust(host), f"{host['ansible_user']}@{host['ansible_host']}"] for host in chosen]
 
     def up(self, control_planes: int, workers: int) -> None:
         """Bring the instance to a size; nodes that are new are fresh."""
@@ -150,6 +162,10 @@ class Nodes:
     def _seen(self, node: str) -> Seen:
         sent, *peaks = (int(line) for line in self.run(node, _SEEN).split())
         return Seen(sent / 1024, max(peaks, default=0) / 1024)
+
+
+def _trust(host: dict[str, Any]) -> list[str]:
+    return [*shlex.split(host["ansible_ssh_common_args"]), "-i", host["ansible_ssh_private_key_file"]]
 
 
 def lab(*words: str) -> str:
