@@ -23,7 +23,8 @@ import sys
 import traceback
 from typing import Any
 
-IDLE_SECONDS = 20.0
+# Initialising a cluster takes longer than many a pause: those who join afterwards are to find what they have loaded.
+IDLE_SECONDS = 60.0
 # The first byte says that the call is taken, so that nobody else may run it; the second is the exit code.
 TAKEN = b"+"
 _MODULES = "ansible_collections.kubephase.cluster.plugins.modules."

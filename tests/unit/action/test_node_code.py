@@ -303,7 +303,7 @@ def test_what_changes_the_libraries_is_run_apart(home: Path, archive: str) -> No
 
 @AS_ROOT
 def test_who_is_not_called_goes_away(home: Path, archive: str) -> None:
-    code = archive_with(archive, "standby.py", "IDLE_SECONDS = 20.0", "IDLE_SECONDS = 0.5")
+    code = archive_with(archive, "standby.py", "IDLE_SECONDS = 60.0", "IDLE_SECONDS = 0.5")
     call(home, {"kept_code": wanted(archive=code), "nonsense": 1})
     gone(ready(home))
     assert not (home / ("d" * 64) / "standby").exists()
@@ -311,7 +311,7 @@ def test_who_is_not_called_goes_away(home: Path, archive: str) -> None:
 
 @AS_ROOT
 def test_who_goes_away_leaves_the_place_of_another(home: Path, archive: str) -> None:
-    code = archive_with(archive, "standby.py", "IDLE_SECONDS = 20.0", "IDLE_SECONDS = 0.5")
+    code = archive_with(archive, "standby.py", "IDLE_SECONDS = 60.0", "IDLE_SECONDS = 0.5")
     call(home, {"kept_code": wanted(archive=code), "nonsense": 1})
     process, socket_of_another = ready(home), home / ("d" * 64) / "standby"
     socket_of_another.unlink()
