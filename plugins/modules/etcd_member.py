@@ -35,6 +35,16 @@ options:
         names. Name them where the API server is down because etcd has lost its majority.
     type: list
     elements: str
+  until:
+    description:
+      - When the call is over. V(serving) waits until the member answers clients and the cluster is well with it.
+      - V(voting) waits only until a learner votes, so that the next host need not wait for the rest; call the module once more,
+        without C(throttle), to see that it serves. A release that adds voters, and no learners, waits for the rest all the same.
+    type: str
+    choices:
+      - serving
+      - voting
+    default: serving
   followed_by:
     description:
       - Components whose manifests are written once the member votes, as M(kubephase.cluster.static_pod) writes them. Where etcd
@@ -192,6 +202,7 @@ def main() -> None:
     """Run the phase."""
     spec = {
         "endpoints": {"type": "list", "elements": "str"},
+        "until": {"type": "str", "choices": ["serving", "voting"], "default": "serving"},
         "followed_by": {"type": "list", "elements": "str", "choices": ["kube-apiserver", "kube-controller-manager", "kube-scheduler"]},
         "proxy_env": {"type": "dict", "no_log": True},
         "verify_kubelets": {"type": "str", "choices": ["never", "keep", "always"], "default": "never"},

@@ -22,7 +22,7 @@ IGNORED = "SystemVerification,NumCPU,Mem"
 KUBECTL = "kubectl --kubeconfig /etc/kubernetes/admin.conf"
 MOST_OF_ONE_WORKER = 1.5
 # Nodes that have just booted, or just gone, keep the machine busy for a while.
-AT_REST_SECONDS = 8
+AT_REST_SECONDS = 5
 MOST_OF_CONTROL_PLANES, GOAL_OF_CONTROL_PLANES = 0.7, 0.4
 MOST_OF_SITE, GOAL_OF_SITE = 0.8, 0.5
 MOST_AGAIN, GOAL_AGAIN = 1.2, 0.6
@@ -62,13 +62,15 @@ def workers(instance: str, steps: list[int], rounds: int, home: Path) -> list[Ro
         for number in range(rounds):
             for count in steps if number == 0 else (least, most):
                 fresh(nodes, count)
+                if count in (least, most):
+                    reached.setdefault(count, []).append(play(str(HERE / "ping.yml"), nodes.inventory, {}, home).seconds)
                 nodes.watch()
+                time.sleep(AT_REST_SECONDS)
                 played = play("kubephase.cluster.join_workers", nodes.inventory, nodes.documents, home)
                 ours.setdefault(count, []).append(played.seconds)
                 if count == max(steps):
                     rows = cost(f"join of {count} workers", played, nodes.seen(), "w")
                 if count in (least, most):
-                    reached.setdefault(count, []).append(play(str(HERE / "ping.yml"), nodes.inventory, {}, home).seconds)
                     fresh(nodes, count)
                     theirs.setdefault(count, []).append(kubeadm_workers(nodes))
     finally:

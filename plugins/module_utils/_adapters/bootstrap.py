@@ -78,24 +78,23 @@ class TlsBootstrap:
             said = _until(lambda: answer_of(action.health_url), action.health_seconds, action.poll_seconds)
             if said:
                 raise self._explained(action.health_url, f"the kubelet is not healthy after {action.health_seconds:.0f} s: {said}", [])
-        if _until(self._admission(action), action.seconds, action.poll_seconds):
+        self._wake(action)
+        if _until(lambda: self._missing(action.kubeconfig), action.seconds, action.poll_seconds):
             found = f"the kubelet has no certificate of the cluster after {action.seconds:.0f} s"
             raise self._explained(action.kubeconfig, found, self._requests(action))
         return {"bootstrap_seconds": round(time.monotonic() - begun, 3)}
 
-    def _admission(self, action: AwaitBootstrap) -> Callable[[], str]:
-        """Ask for the certificate; a kubelet whose server has just come is started anew, for by itself it tries ever more rarely."""
-        wakes = bool(action.late_server_url)
+    def _wake(self, action: AwaitBootstrap) -> None:
+        """Start a kubelet anew whose server has just come: by itself it asks for a certificate, and registers, ever more rarely."""
+        if not action.late_server_url or not self._missing(action.kubeconfig):
+            return
 
-        def ask() -> str:
-            nonlocal wakes
-            said = self._missing(action.kubeconfig)
-            if said and wakes and not answer_of(action.late_server_url):
-                wakes = False
-                self._systemd.apply(RestartService(_SERVICE, health_url=action.health_url))
-            return said
+        def absent() -> str:
+            # One that has got its certificate has found its server, and would still register late.
+            return self._missing(action.kubeconfig) and answer_of(action.late_server_url)
 
-        return ask
+        if not _until(absent, action.seconds, action.poll_seconds):
+            self._systemd.apply(RestartService(_SERVICE, health_url=action.health_url))
 
     def _missing(self, kubeconfig: str) -> str:
         return "" if api_credentials.usable(self._files, kubeconfig) else "it leads to no credentials"

@@ -83,8 +83,8 @@ class Etcd:
         self._files = files
         self._contexts: dict[EtcdAccess, ssl.SSLContext] = {}
 
-    def look(self, endpoints: Sequence[str], access: EtcdAccess) -> EtcdView:
-        """List the members and ask each how it is; without a majority the list is what one member remembers."""
+    def look(self, endpoints: Sequence[str], access: EtcdAccess, besides: str = "") -> EtcdView:
+        """List the members and ask each how it is, besides that of a peer URL; without a majority the list is what one remembers."""
         if not endpoints:
             raise Unusable("etcd", "no member is known that could be asked", "Run the certs and kubeconfig phases of this host first")
         agreed = True
@@ -101,7 +101,7 @@ class Etcd:
                     "See that etcd runs on the control planes (crictl ps -a) and that this host reaches its client port, then run again",
                 ) from None
         members = _members(answer)
-        asked = [member for member in members if member.client_urls]
+        asked = [member for member in members if member.client_urls and besides not in member.peer_urls]
         with ThreadPoolExecutor(max(1, len(asked))) as pool:
             states = pool.map(lambda member: self._state_of(member, access), asked)
             found = {member.identity: state for member, state in zip(asked, states)}

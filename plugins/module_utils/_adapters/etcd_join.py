@@ -41,6 +41,7 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._plan.etcd impor
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.files import RemoveFile, WriteFile
 
 _UNSURE = "no majority of the members answers"
+_ANSWER_SECONDS = 1.0
 _AGAIN = "Run again: what is done already is kept"
 
 
@@ -85,7 +86,9 @@ class _Join:
         }
         for step in self._action.steps:
             table[step]()
-        return {"etcd_members": told(self._look())}
+        # One that has yet to serve would be waited for.
+        besides = "" if AVAILABLE in self._action.steps else self._action.peer_url
+        return {"etcd_members": told(self._look(besides))}
 
     def _remove(self) -> None:
         """Remove a learner of an earlier life of this host; it never counted, so nothing is put at risk."""
@@ -178,15 +181,24 @@ class _Join:
         return "; the member that was added for it was removed again"
 
     def _start(self) -> None:
-        """See that the member which answers here is the one that was added, and of this cluster."""
+        """See that the member which answers here is the one that was added, and of this cluster.
+
+        A learner that the leader lets vote has proven that, and may serve clients only some seconds later: when its first
+        announcement came to it with the snapshot, it waits until the second.
+        """
         action = self._action
+        learner = PROMOTE in action.steps
+        # One that listens and does not serve yet would keep us from asking the leader.
+        quick = replace(action.access, call_seconds=min(_ANSWER_SECONDS, action.access.call_seconds)) if learner else action.access
 
         def attempt() -> str:
+            if learner and not self._promoted():
+                return ""
             # First the member itself: without it there may be no majority, and asking for one takes long.
-            state = self._etcd.state(action.client_url, action.access)
+            state = self._etcd.state(action.client_url, quick)
             if state.problem:
                 return str(state.problem)
-            view = self._look()
+            view = self._look(action.peer_url)
             mine = self._mine(view)
             if mine is None:
                 return _UNSURE
@@ -211,23 +223,22 @@ class _Join:
 
     def _promote(self) -> None:
         """Let the learner vote as soon as it has caught up."""
+        fix = f"{_AGAIN}. A large database needs a longer timeouts.etcdAPICall"
+        self._until(self._promoted, self._action.change_seconds, "it is still a learner", fix)
 
-        def attempt() -> str:
-            view = self._look()
-            mine = self._mine(view)
-            if mine is None:
-                return _UNSURE
-            if not mine.learner:
-                return "" if view.agreed else _UNSURE
-            risk = risk_of_promoting(view, self._action.peer_url)
-            if risk:
-                return risk
-            identity = mine.identity
-            return self._refusal(lambda: self._etcd.promote(self._action.endpoints, self._action.access, identity), (NOT_LEARNER,))
-
-        self._until(
-            attempt, self._action.change_seconds, "it is still a learner", f"{_AGAIN}. A large database needs a longer timeouts.etcdAPICall"
-        )
+    def _promoted(self) -> str:
+        """Try to have the learner vote; say what is in the way."""
+        view = self._look(self._action.peer_url)
+        mine = self._mine(view)
+        if mine is None:
+            return _UNSURE
+        if not mine.learner:
+            return "" if view.agreed else _UNSURE
+        risk = risk_of_promoting(view, self._action.peer_url)
+        if risk:
+            return risk
+        identity = mine.identity
+        return self._refusal(lambda: self._etcd.promote(self._action.endpoints, self._action.access, identity), (NOT_LEARNER,))
 
     def _available(self) -> None:
         """Wait until it votes, follows a leader, and the cluster is as well as the release asks."""
@@ -248,8 +259,8 @@ class _Join:
             raise Unusable(self._where, "it is not in the member list any more", "See who removed it, then run again")
         return mine
 
-    def _look(self) -> EtcdView:
-        view: EtcdView = self._etcd.look(self._action.endpoints, self._action.access)
+    def _look(self, besides: str = "") -> EtcdView:
+        view: EtcdView = self._etcd.look(self._action.endpoints, self._action.access, besides)
         return view
 
     def _refusal(self, call: Callable[[], None], as_good: tuple[str, ...]) -> str:

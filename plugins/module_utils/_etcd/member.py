@@ -45,6 +45,9 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._plan.etcd impor
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.files import WriteFile
 from ansible_collections.kubephase.cluster.plugins.module_utils._release import gate_is_on
 
+# When a call is over: once the member votes, or once it serves clients and the cluster is well with it.
+VOTING, SERVING = "voting", "serving"
+
 _NEEDED = ("ca.crt", "server.crt", "server.key", "peer.crt", "peer.key")
 _REASONS = {
     REMOVE: "its data is gone, and a learner can be added anew",
@@ -93,7 +96,7 @@ class EtcdMemberPhase:
             raise Unusable(
                 seen.unarmed, "it does not exist, so the cluster cannot be asked about its members", "Run the phase that makes it"
             )
-        left = steps(situation, _as_learner(docs))
+        left = _until(options, steps(situation, _as_learner(docs)))
         silent = seen.answer.problem if seen.answer is not None else ""
         reason = _REASONS[left[0]] if left else f"it does not answer: {silent}" if silent else ""
         facts = {"etcd_member": _fact(docs, seen, left), "etcd_members": told(seen.view) if seen.view is not None else []}
@@ -109,6 +112,13 @@ class EtcdMemberPhase:
 def _as_learner(docs: Documents) -> bool:
     way = docs.known_release.etcd_member_joins_as
     return gate_is_on(docs.known_release.gates, "EtcdLearnerMode", docs.cluster.feature_gates) if way == "gate" else way == "learner"
+
+
+def _until(options: Mapping[str, Any], left: tuple[str, ...]) -> tuple[str, ...]:
+    """Leave it to another call to see that the member serves, if told so; a voter that has to be promoted no more is waited for here."""
+    if options.get("until") != VOTING or PROMOTE not in left:
+        return left
+    return tuple(step for step in left if step != AVAILABLE)
 
 
 def _situation(docs: Documents, seen: Observed) -> Situation:

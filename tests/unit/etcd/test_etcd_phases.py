@@ -24,6 +24,9 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._etcd.member imp
 from ansible_collections.kubephase.cluster.plugins.module_utils._manifests.phase import StaticPodPhase
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Plan, Unusable
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.etcd import (
+    ADD,
+    AVAILABLE,
+    PROMOTE,
     START,
     WRITE,
     AwaitEtcdMember,
@@ -52,7 +55,7 @@ class Members:
         self.answer = answer or EtcdState("connection refused")
         self.asked: tuple[str, ...] = ()
 
-    def look(self, endpoints: tuple[str, ...], access: EtcdAccess) -> EtcdView:
+    def look(self, endpoints: tuple[str, ...], access: EtcdAccess, besides: str = "") -> EtcdView:
         self.asked = endpoints
         return self.view
 
@@ -259,6 +262,46 @@ def test_foreign_data_that_starts_is_stopped_again(tmp_path: Path, answer: EtcdS
     ):
         join(tmp_path, Members(FIRST, own, answer=answer), WRITE, START)
     assert not (tmp_path / "etc/kubernetes/manifests/etcd.yaml").exists()
+
+
+class Silent(Members):
+    """A cluster whose new learner has caught up and does not serve clients yet."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            FIRST, EtcdMember(7, "cp2", (OWN,), ("https://192.0.2.11:2379",), learner=True), answer=EtcdState("no answer in time")
+        )
+        self.asked_besides: list[str] = []
+
+    def look(self, endpoints: tuple[str, ...], access: EtcdAccess, besides: str = "") -> EtcdView:
+        self.asked_besides.append(besides)
+        return super().look(endpoints, access, besides)
+
+    def promote(self, endpoints: tuple[str, ...], access: EtcdAccess, identity: int) -> None:
+        voting = tuple(replace(member, learner=False) for member in self.view.members)
+        self.view = replace(self.view, members=voting)
+
+
+def test_a_learner_votes_before_it_serves_clients(tmp_path: Path) -> None:
+    cluster = Silent()
+    join(tmp_path, cluster, WRITE, START, PROMOTE)
+    assert not any(member.learner for member in cluster.view.members)
+    # Asking one that does not answer takes as long as a call may.
+    assert set(cluster.asked_besides[1:]) == {OWN}
+
+
+@pytest.mark.parametrize(
+    ("release", "until", "left"),
+    [
+        ("1.37.1", "voting", (ADD, WRITE, START, PROMOTE)),
+        ("1.37.1", "serving", (ADD, WRITE, START, PROMOTE, AVAILABLE)),
+        ("1.28.15", "voting", (ADD, WRITE, START, AVAILABLE)),
+    ],
+)
+def test_when_a_call_is_over(tmp_path: Path, release: str, until: str, left: tuple[str, ...]) -> None:
+    plan = planned(EtcdMemberPhase(), armed(tmp_path), release=release, until=until)
+    assert action_of(plan).steps == left
+    assert planned(EtcdMemberPhase(), tmp_path, release=release).changes[-1].after == plan.changes[-1].after
 
 
 def test_a_member_that_somebody_removed_meanwhile(tmp_path: Path) -> None:

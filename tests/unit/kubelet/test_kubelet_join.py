@@ -391,6 +391,21 @@ def test_a_woken_kubelet_gets_in(host: Joiner, beside: list[str]) -> None:
     assert not (host.root / BOOTSTRAP).exists()
 
 
+def test_a_kubelet_that_gets_in_by_itself_registers_no_later(host: Joiner, beside: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    host.kubelet.gets_in = False
+    host.run(becomes="control_plane")
+    host.forget()
+    refused = bootstrap.answer_of
+
+    def answer(url: str) -> str:
+        host.kubelet.get_in()
+        return refused(url)
+
+    monkeypatch.setattr(bootstrap, "answer_of", answer)
+    host.run(WAIT, becomes="control_plane", join={"timeouts": {"tlsBootstrap": "30s"}})
+    assert len(host.kubelet.restarts) == 1
+
+
 def test_an_older_kubelet_talks_to_the_cluster_and_is_not_woken(host: Joiner, beside: list[str]) -> None:
     host.kubelet.gets_in = False
     host.run(becomes="control_plane", version="v1.28.15")
