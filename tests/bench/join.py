@@ -171,6 +171,7 @@ def whole(instance: str, playbook: str, home: Path, control_planes: int, others:
     try:
         nodes.up(control_planes, others)
         nodes.watch()
+        time.sleep(AT_REST_SECONDS)
         # Neither prepares hosts that are ready.
         variables = {**nodes.documents, "thin_ignored": IGNORED, "kubephase_prepare": False}
         first = play(playbook, nodes.inventory, variables, home)
@@ -188,6 +189,7 @@ def further(instance: str, home: Path, control_planes: int) -> tuple[Played, dic
         play("kubephase.cluster.init", nodes.inventory, nodes.documents, home)
         nodes.up(control_planes, 0)
         nodes.watch()
+        time.sleep(AT_REST_SECONDS)
         joined = play("kubephase.cluster.join_control_plane", nodes.inventory, nodes.documents, home)
         return joined, nodes.seen()
     finally:
