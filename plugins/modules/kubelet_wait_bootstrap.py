@@ -17,6 +17,8 @@ description:
   - Waits until the kubelet is healthy and C(/etc/kubernetes/kubelet.conf) leads to a certificate that the cluster signed, with
     the deadlines C(kubeletHealthCheck) and C(tlsBootstrap) of the documents. Then C(/etc/kubernetes/bootstrap-kubelet.conf)
     is removed and, where the release does so, the container runtime noted on the Node, as the kubelet's own user.
+  - Where the kubelet of a control plane talks to the API server beside it, which starts later than the kubelet, it is started
+    anew once that is ready. By itself it would ask for its certificate, and register, ever more rarely.
   - A kubelet that gets no certificate fails the task with what became of its request and with its last log lines.
   - On a host that becomes the first control plane there is nothing to do.
 author:
@@ -26,7 +28,7 @@ extends_documentation_fragment:
   - kubephase.cluster.phase
 requirements:
   - PyYAML on the host
-  - systemd on the host, to tell more about a kubelet that gets no certificate
+  - systemd on the host
 seealso:
   - module: kubephase.cluster.kubelet_start
 """

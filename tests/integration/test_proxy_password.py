@@ -18,7 +18,7 @@ PASSWORD = "CANARY-7f3"
 # The exception is the address that the node advertises: masked, it would be gone from every result.
 ADDRESS = "192.0.2.10"
 PROXIES = {"HTTPS_PROXY": f"http://jane:{PASSWORD}@proxy.example.test:3128", "NO_PROXY": ADDRESS}
-TAKING = ("addon", "container_runtime", "phase_plan", "preflight_check", "prepare_plan", "static_pod")
+TAKING = ("addon", "container_runtime", "etcd_member", "phase_plan", "preflight_check", "prepare_plan", "static_pod")
 
 
 def takes_proxies(path: Path) -> bool:

@@ -25,17 +25,14 @@ _BY_FILE = "JoinConfiguration.discovery.file.kubeConfigPath"
 
 
 @dataclass(frozen=True)
-class ByToken:
-    """Ask an API server for cluster-info, and believe it if the token's secret signed it; without pins, whoever it is."""
+class _ByServer:
+    """Ask an API server for cluster-info."""
 
     endpoint: str
-    identifier: str
-    secret: str = field(repr=False)
+    # Of the authorities that are believed.
     pins: tuple[str, ...]
     # The token that the kubelet logs in with.
     login: str = field(repr=False)
-
-    name = "token"
 
     @property
     def server(self) -> str:
@@ -44,21 +41,22 @@ class ByToken:
 
 
 @dataclass(frozen=True)
-class ByAuthority:
-    """Believe whoever shows a certificate of an authority that is known already, and nobody else."""
+class ByToken(_ByServer):
+    """Believe what it says if the token's secret signed it; without pins, whoever it is."""
 
-    endpoint: str
+    identifier: str
+    secret: str = field(repr=False)
+
+    name = "token"
+
+
+@dataclass(frozen=True)
+class ByAuthority(_ByServer):
+    """Believe it if it shows a certificate of an authority that is known already, and nobody else."""
+
     authority: str = field(repr=False)
-    pins: tuple[str, ...]
-    # The token that the kubelet logs in with.
-    login: str = field(repr=False)
 
     name = "authority"
-
-    @property
-    def server(self) -> str:
-        """The address that is asked."""
-        return f"https://{self.endpoint}"
 
 
 @dataclass(frozen=True)
@@ -110,12 +108,12 @@ def way(docs: Documents, options: Mapping[str, Any]) -> Way | None:
             "no pin of the cluster's certificate authority is given, so that whoever has the token could be the cluster",
             f"Give one, or {_BY_TOKEN}.caCertHashes; {_BY_TOKEN}.unsafeSkipCAVerification does without",
         )
-    return ByToken(_endpoint(docs, options, given), identifier, secret, wanted, login or token)
+    return ByToken(_endpoint(docs, options, given), wanted, login or token, identifier, secret)
 
 
 def _by_authority(endpoint: str, authority: str, login: str) -> ByAuthority:
     try:
-        return ByAuthority(endpoint, authority, pins(authority.encode()), login)
+        return ByAuthority(endpoint, pins(authority.encode()), login, authority)
     except ValueError as error:
         raise Unusable("ca_cert", f"it is of no use: {error}", "Give the certificate authority of the cluster in PEM") from None
 
