@@ -25,9 +25,10 @@ from lab.nodes import remove as remove_containers
 from lab.podman import podman
 
 _PKI = "/etc/kubernetes/pki/etcd"
+_BESIDE = "https://127.0.0.1:2379"
 _ETCDCTL = (
     "crictl exec $(crictl ps -q --state Running --name '^etcd$' | head -1) etcdctl --command-timeout=5s "
-    f"--endpoints https://127.0.0.1:2379 --cacert {_PKI}/ca.crt --cert {_PKI}/healthcheck-client.crt --key {_PKI}/healthcheck-client.key"
+    f"--endpoints {_BESIDE} --cacert {_PKI}/ca.crt --cert {_PKI}/healthcheck-client.crt --key {_PKI}/healthcheck-client.key"
 )
 _CANARY, _SONG = "/kubephase-test/canary", "sings"
 _STAGE = Path(__file__).with_name("etcd_stage.py")
@@ -134,12 +135,20 @@ class Cluster:
         for name in names:
             member = self.members().get(name)
             if member is not None:
-                self.first.until(f"{_ETCDCTL} member remove {member.identity:x}")
+                self._expel(member)
             self.first.until(f"{KUBECTL} delete node {self[name].name} --ignore-not-found --wait=false")
         if names:
             self._hang_up(*names)
             remove_containers([self[name].name for name in names])
             self.power_on()
+
+    def _expel(self, member: Member) -> None:
+        """Remove a member; one of the others may hold the cluster for unhealthy for good after somebody had been away."""
+        identity = f"{member.identity:x}"
+        urls = [each.peer.replace(":2380", ":2379") for each in self.members().values() if each.identity != member.identity]
+        tries = [f"{_ETCDCTL.replace(_BESIDE, url)} member remove {identity}" for url in urls]
+        gone = f"{{ listed=$({_ETCDCTL} member list) && ! grep {identity} <<<\"$listed\"; }}"
+        self.first.until(" || ".join([*tries, gone]))
 
     def power_off(self, *names: str) -> None:
         """Take the power from nodes."""
