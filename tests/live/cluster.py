@@ -147,7 +147,7 @@ class Cluster:
         identity = f"{member.identity:x}"
         urls = [each.peer.replace(":2380", ":2379") for each in self.members().values() if each.identity != member.identity]
         tries = [f"{_ETCDCTL.replace(_BESIDE, url)} member remove {identity}" for url in urls]
-        gone = f"{{ listed=$({_ETCDCTL} member list) && ! grep {identity} <<<\"$listed\"; }}"
+        gone = f'{{ listed=$({_ETCDCTL} member list) && ! grep {identity} <<<"$listed"; }}'
         self.first.until(" || ".join([*tries, gone]))
 
     def power_off(self, *names: str) -> None:
