@@ -22,7 +22,8 @@ say "The real run"
 "${site[@]}"
 
 say "Run again: nothing changes"
-again=$("${site[@]}" | tee /dev/stderr)
+# To open standard error by name would cut off the file that it may lead to.
+again=$("${site[@]}" | tee >(cat >&2))
 [ "$(grep -c 'changed=0 ' <<<"$again")" = 5 ]
 
 say "A workload on every node, reached through its Service by name"

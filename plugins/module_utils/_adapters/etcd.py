@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import http.client
 import json
+import math
 import ssl
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -83,8 +85,11 @@ class Etcd:
         self._files = files
         self._contexts: dict[EtcdAccess, ssl.SSLContext] = {}
 
-    def look(self, endpoints: Sequence[str], access: EtcdAccess, besides: str = "") -> EtcdView:
-        """List the members and ask each how it is, besides that of a peer URL; without a majority the list is what one remembers."""
+    def look(self, endpoints: Sequence[str], access: EtcdAccess, besides: str = "", patience: float = math.inf) -> EtcdView:
+        """List the members and ask each how it is, besides that of a peer URL; without a majority the list is what one remembers.
+
+        Patience is for how many seconds each may think about how it is, if that is less than for any call.
+        """
         if not endpoints:
             raise Unusable("etcd", "no member is known that could be asked", "Run the certs and kubeconfig phases of this host first")
         agreed = True
@@ -102,8 +107,9 @@ class Etcd:
                 ) from None
         members = _members(answer)
         asked = [member for member in members if member.client_urls and besides not in member.peer_urls]
+        brief = replace(access, call_seconds=min(patience, access.call_seconds))
         with ThreadPoolExecutor(max(1, len(asked))) as pool:
-            states = pool.map(lambda member: self._state_of(member, access), asked)
+            states = pool.map(lambda member: self._state_of(member, brief), asked)
             found = {member.identity: state for member, state in zip(asked, states)}
         return EtcdView(_number(answer, "header", "cluster_id"), members, found, agreed)
 

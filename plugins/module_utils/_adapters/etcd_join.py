@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -42,6 +43,8 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._plan.files impo
 
 _UNSURE = "no majority of the members answers"
 _ANSWER_SECONDS = 1.0
+# One that listens and does not serve yet would keep us from asking the others several times a second.
+_GLANCE_SECONDS = 0.5
 _AGAIN = "Run again: what is done already is kept"
 
 
@@ -88,7 +91,7 @@ class _Join:
             table[step]()
         # One that has yet to serve would be waited for.
         besides = "" if AVAILABLE in self._action.steps else self._action.peer_url
-        return {"etcd_members": told(self._look(besides))}
+        return {"etcd_members": told(self._look(besides, _GLANCE_SECONDS if besides else math.inf))}
 
     def _remove(self) -> None:
         """Remove a learner of an earlier life of this host; it never counted, so nothing is put at risk."""
@@ -113,11 +116,10 @@ class _Join:
         self._see_that_it_could_start()
 
         def attempt() -> str:
-            view = self._look()
+            view, risk = self._weighed("", lambda seen: risk_of_adding(seen, self._action.learner))
             if view.at(self._action.peer_url) is not None:
                 # What is listed was agreed to, even if no majority is left to ask: that may be because it was added.
                 return ""
-            risk = risk_of_adding(view, self._action.learner)
             if risk:
                 return risk
             self._added = True
@@ -228,13 +230,13 @@ class _Join:
 
     def _promoted(self) -> str:
         """Try to have the learner vote; say what is in the way."""
-        view = self._look(self._action.peer_url)
+        own = self._action.peer_url
+        view, risk = self._weighed(own, lambda seen: risk_of_promoting(seen, own))
         mine = self._mine(view)
         if mine is None:
             return _UNSURE
         if not mine.learner:
             return "" if view.agreed else _UNSURE
-        risk = risk_of_promoting(view, self._action.peer_url)
         if risk:
             return risk
         identity = mine.identity
@@ -259,9 +261,18 @@ class _Join:
             raise Unusable(self._where, "it is not in the member list any more", "See who removed it, then run again")
         return mine
 
-    def _look(self, besides: str = "") -> EtcdView:
-        view: EtcdView = self._etcd.look(self._action.endpoints, self._action.access, besides)
+    def _look(self, besides: str = "", patience: float = math.inf) -> EtcdView:
+        view: EtcdView = self._etcd.look(self._action.endpoints, self._action.access, besides, patience)
         return view
+
+    def _weighed(self, besides: str, risk_of: Callable[[EtcdView], str]) -> tuple[EtcdView, str]:
+        """Look, and say what is at risk; who was slow to answer is given more time before that counts against him."""
+        for patience in (_GLANCE_SECONDS, math.inf):
+            view = self._look(besides, patience)
+            risk = risk_of(view)
+            if not risk:
+                break
+        return view, risk
 
     def _refusal(self, call: Callable[[], None], as_good: tuple[str, ...]) -> str:
         """Make a call; what etcd refuses for good ends the wait, the rest is told."""

@@ -237,6 +237,8 @@ class Site:
     """The control planes of one test."""
 
     def __init__(self, home: Path, release: str) -> None:
+        # The first time this builds it, which is nobody's to wait for who waits for a member.
+        program("etcd", release)
         self._home = home
         self._release = release
         self.pods = Pods()

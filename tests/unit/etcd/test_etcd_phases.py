@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,7 @@ class Members:
         self.answer = answer or EtcdState("connection refused")
         self.asked: tuple[str, ...] = ()
 
-    def look(self, endpoints: tuple[str, ...], access: EtcdAccess, besides: str = "") -> EtcdView:
+    def look(self, endpoints: tuple[str, ...], access: EtcdAccess, besides: str = "", patience: float = math.inf) -> EtcdView:
         self.asked = endpoints
         return self.view
 
@@ -273,9 +274,9 @@ class Silent(Members):
         )
         self.asked_besides: list[str] = []
 
-    def look(self, endpoints: tuple[str, ...], access: EtcdAccess, besides: str = "") -> EtcdView:
+    def look(self, endpoints: tuple[str, ...], access: EtcdAccess, besides: str = "", patience: float = math.inf) -> EtcdView:
         self.asked_besides.append(besides)
-        return super().look(endpoints, access, besides)
+        return super().look(endpoints, access, besides, patience)
 
     def promote(self, endpoints: tuple[str, ...], access: EtcdAccess, identity: int) -> None:
         voting = tuple(replace(member, learner=False) for member in self.view.members)
@@ -288,6 +289,39 @@ def test_a_learner_votes_before_it_serves_clients(tmp_path: Path) -> None:
     assert not any(member.learner for member in cluster.view.members)
     # Asking one that does not answer takes as long as a call may.
     assert set(cluster.asked_besides[1:]) == {OWN}
+
+
+class Slow(Members):
+    """A cluster of which some voters take a second to say how they are."""
+
+    def __init__(self, *members: EtcdMember, slow: tuple[int, ...]) -> None:
+        super().__init__(*members)
+        self.slow = slow
+        self.patience: list[float] = []
+        self.added = False
+
+    def look(self, endpoints: tuple[str, ...], access: EtcdAccess, besides: str = "", patience: float = math.inf) -> EtcdView:
+        self.patience.append(patience)
+        hasty = dict.fromkeys(self.slow, EtcdState("no answer in time")) if patience < 1 else {}
+        return replace(self.view, states={**self.view.states, **hasty})
+
+    def add(self, endpoints: tuple[str, ...], access: EtcdAccess, peer_url: str, learner: bool) -> EtcdView:
+        self.added = True
+        return self.view
+
+
+SECOND, THIRD = (replace(FIRST, identity=number, name=f"cp{number}", peer_urls=(f"https://192.0.2.{number}:2380",)) for number in (8, 9))
+
+
+@pytest.mark.parametrize(
+    ("slow", "looks"), [((), 1), ((8,), 1), ((8, 9), 2)], ids=["nobody is slow", "who is slow is not needed", "who is slow is needed"]
+)
+def test_a_slow_voter_is_waited_for_where_its_word_is_needed(tmp_path: Path, slow: tuple[int, ...], looks: int) -> None:
+    cluster = Slow(FIRST, SECOND, THIRD, slow=slow)
+    join(tmp_path, cluster, ADD)
+    assert cluster.added
+    *before, _last = cluster.patience
+    assert (len(before), [patience < 1 for patience in before]) == (looks, [True, False][:looks])
 
 
 @pytest.mark.parametrize(
