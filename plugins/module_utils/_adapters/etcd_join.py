@@ -42,9 +42,8 @@ from ansible_collections.kubephase.cluster.plugins.module_utils._plan.etcd impor
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.files import RemoveFile, WriteFile
 
 _UNSURE = "no majority of the members answers"
-_ANSWER_SECONDS = 1.0
 # One that listens and does not serve yet would keep us from asking the others several times a second.
-_GLANCE_SECONDS = 0.5
+_GLANCE_SECONDS = 0.25
 _AGAIN = "Run again: what is done already is kept"
 
 
@@ -123,13 +122,16 @@ class _Join:
             if risk:
                 return risk
             self._added = True
-            return self._refusal(self._add_once, (EXISTS,))
+            return self._refusal(lambda: self._add_once(view), (EXISTS,))
 
         self._until(attempt, self._action.change_seconds, "it could not be added", "Mend what is named, then run again")
 
-    def _add_once(self) -> None:
+    def _add_once(self, view: EtcdView) -> None:
         action = self._action
-        self._list = self._etcd.add(action.endpoints, action.access, action.peer_url, action.learner)
+        # The others are asked when one holds the cluster for unhealthy: who did not answer just now would only keep us waiting.
+        silent = {url for member in view.members if not view.reachable(member) for url in member.client_urls}
+        serving = tuple(url for url in action.endpoints if url not in silent) or action.endpoints
+        self._list = self._etcd.add(serving, action.access, action.peer_url, action.learner)
 
     def _see_that_it_could_start(self) -> None:
         """Look for everything that could stop the member after it was added: a voter that never starts may cost the quorum."""
@@ -190,8 +192,7 @@ class _Join:
         """
         action = self._action
         learner = PROMOTE in action.steps
-        # One that listens and does not serve yet would keep us from asking the leader.
-        quick = replace(action.access, call_seconds=min(_ANSWER_SECONDS, action.access.call_seconds)) if learner else action.access
+        quick = replace(action.access, call_seconds=min(_GLANCE_SECONDS, action.access.call_seconds)) if learner else action.access
 
         def attempt() -> str:
             if learner and not self._promoted():

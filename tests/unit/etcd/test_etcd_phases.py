@@ -245,13 +245,12 @@ def test_a_check_before_anybody_can_be_asked_says_so(tmp_path: Path) -> None:
     assert plan.real_changes == ()
 
 
-def join(root: Path, etcd: Any, *steps: str, content: bytes = b"kind: Pod") -> None:
+def join(root: Path, etcd: Any, *steps: str, content: bytes = b"kind: Pod", through: tuple[EtcdMember, ...] = (FIRST,)) -> None:
+    endpoints = tuple(url for member in through for url in member.client_urls)
     access = EtcdAccess("/ca", "/crt", "/key", 1.0)
     manifest = WriteFile("/etc/kubernetes/manifests/etcd.yaml", content, 0o600, 0o700, "/etc/kubernetes")
     EtcdMembership(Files(str(root)), etcd).apply(
-        JoinEtcd(
-            steps, "cp2", OWN, "https://192.0.2.11:2379", ("https://192.0.2.10:2379",), access, True, True, manifest, start_seconds=0.3
-        )
+        JoinEtcd(steps, "cp2", OWN, "https://192.0.2.11:2379", endpoints, access, True, True, manifest, start_seconds=0.3)
     )
 
 
@@ -298,7 +297,7 @@ class Slow(Members):
         super().__init__(*members)
         self.slow = slow
         self.patience: list[float] = []
-        self.added = False
+        self.added_through: tuple[str, ...] = ()
 
     def look(self, endpoints: tuple[str, ...], access: EtcdAccess, besides: str = "", patience: float = math.inf) -> EtcdView:
         self.patience.append(patience)
@@ -306,20 +305,26 @@ class Slow(Members):
         return replace(self.view, states={**self.view.states, **hasty})
 
     def add(self, endpoints: tuple[str, ...], access: EtcdAccess, peer_url: str, learner: bool) -> EtcdView:
-        self.added = True
+        self.added_through = endpoints
         return self.view
 
 
-SECOND, THIRD = (replace(FIRST, identity=number, name=f"cp{number}", peer_urls=(f"https://192.0.2.{number}:2380",)) for number in (8, 9))
+SECOND, THIRD = (
+    EtcdMember(number, f"cp{number}", (f"https://192.0.2.{number}:2380",), (f"https://192.0.2.{number}:2379",)) for number in (8, 9)
+)
 
 
 @pytest.mark.parametrize(
-    ("slow", "looks"), [((), 1), ((8,), 1), ((8, 9), 2)], ids=["nobody is slow", "who is slow is not needed", "who is slow is needed"]
+    ("slow", "looks", "through"),
+    [((), 1, (FIRST, SECOND, THIRD)), ((8,), 1, (FIRST, THIRD)), ((8, 9), 2, (FIRST, SECOND, THIRD))],
+    ids=["nobody is slow", "who is slow is not needed", "who is slow is needed"],
 )
-def test_a_slow_voter_is_waited_for_where_its_word_is_needed(tmp_path: Path, slow: tuple[int, ...], looks: int) -> None:
+def test_a_slow_voter_is_waited_for_where_its_word_is_needed(
+    tmp_path: Path, slow: tuple[int, ...], looks: int, through: tuple[EtcdMember, ...]
+) -> None:
     cluster = Slow(FIRST, SECOND, THIRD, slow=slow)
-    join(tmp_path, cluster, ADD)
-    assert cluster.added
+    join(tmp_path, cluster, ADD, through=(FIRST, SECOND, THIRD))
+    assert cluster.added_through == tuple(url for member in through for url in member.client_urls)
     *before, _last = cluster.patience
     assert (len(before), [patience < 1 for patience in before]) == (looks, [True, False][:looks])
 
