@@ -32,6 +32,7 @@ _APPLY_PATCH = "application/apply-patch+yaml"
 _JSON_PATCH = "application/json-patch+json"
 _MERGE_PATCH = "application/merge-patch+json"
 PAUSE = 0.2
+DEADLINE_SECONDS = 30.0
 # What a server says that is starting or overloaded; and how an internal error reads that comes from its etcd. Others are for
 # good: an unknown field in a manifest is one, too.
 _PASSING = (429, 502, 503, 504)
@@ -44,11 +45,12 @@ class Api:
 
     applies: tuple[type[Action], ...] = (ApplyObject, CreateObject, DeleteObject, PatchNode)
 
-    def __init__(self, files: Any, kubeconfig: str = ADMIN, server: str = "", deadline: float = 30.0) -> None:
+    def __init__(self, files: Any, kubeconfig: str = ADMIN, server: str = "", deadline: float | None = None) -> None:
         self._files = files
         self._kubeconfig = kubeconfig
         self._server = server
-        self._deadline = deadline
+        self._deadline = DEADLINE_SECONDS if deadline is None else deadline
+        self._deadline_is_fixed = deadline is not None
         self._transport: Transport | None = None
         self._stand_in: Transport | None = None
         self._given_up = False
@@ -58,6 +60,11 @@ class Api:
         """Use this server from now on, with the credentials of the same kubeconfig; nothing means the one that it names."""
         if server != self._server:
             self._server, self._transport, self._stand_in, self._given_up = server, None, None, False
+
+    def give_time(self, seconds: float) -> None:
+        """Try calls for so long, unless it was made with a time of its own."""
+        if not self._deadline_is_fixed:
+            self._deadline = seconds
 
     def get(self, key: ObjectKey) -> Manifest | None:
         """Return an object, or None when there is none."""

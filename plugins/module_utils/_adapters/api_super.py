@@ -20,15 +20,19 @@ class SuperAdminApi(Api):
 
     applies: tuple[type[Action], ...] = (ApplyAsSuperAdmin,)
 
-    def __init__(self, files: Any, kubeconfig: str = SUPER_ADMIN, server: str = "", deadline: float = 30.0) -> None:
+    def __init__(self, files: Any, kubeconfig: str = SUPER_ADMIN, server: str = "", deadline: float | None = None) -> None:
         super().__init__(files, kubeconfig, server, deadline)
         self._admin = Api(files, ADMIN, server, deadline)
-        self._patience = deadline
 
     def talk_to(self, server: str) -> None:
         """Use this server from now on."""
         super().talk_to(server)
         self._admin.talk_to(server)
+
+    def give_time(self, seconds: float) -> None:
+        """Try calls for so long."""
+        super().give_time(seconds)
+        self._admin.give_time(seconds)
 
     def apply(self, action: Action) -> None:
         """Apply the manifest, then wait for the server to let admin.conf in: its authorizer learns of it a moment later."""
@@ -36,7 +40,7 @@ class SuperAdminApi(Api):
             return
         super().apply(ApplyObject(action.manifest))
         key = key_of(action.manifest)
-        end = time.monotonic() + self._patience
+        end = time.monotonic() + self._deadline
         while self._admin.forbidden(key):
             if time.monotonic() > end:
                 found = f"it is there, and yet the API server refuses the user of {ADMIN}"

@@ -37,7 +37,7 @@ _STAMP = re.compile(r"^[IWEF]\d{4} \S+\s+\d+ ")
 class NodeApi(Api):
     """The API as the kubelet of this host is known to it."""
 
-    def __init__(self, files: Any, kubeconfig: str = KUBELET, server: str = "", deadline: float = 30.0) -> None:
+    def __init__(self, files: Any, kubeconfig: str = KUBELET, server: str = "", deadline: float | None = None) -> None:
         super().__init__(files, kubeconfig, server, deadline)
 
     def admitted(self) -> bool:
@@ -50,7 +50,7 @@ class BootstrapApi(Api):
 
     applies: tuple[type[Action], ...] = ()
 
-    def __init__(self, files: Any, kubeconfig: str = BOOTSTRAP, server: str = "", deadline: float = 30.0) -> None:
+    def __init__(self, files: Any, kubeconfig: str = BOOTSTRAP, server: str = "", deadline: float | None = None) -> None:
         super().__init__(files, kubeconfig, server, deadline)
 
     def _body(self, reply: Reply, what: str, done: str) -> Manifest:

@@ -30,7 +30,7 @@ class SigningApi(Api):
     applies: tuple[type[Action], ...] = (DecideRequest, RefuseClaims, ServeNodes)
 
     def __init__(
-        self, files: Any, ports: KubeletPorts | None = None, kubeconfig: str = ADMIN, server: str = "", deadline: float = 30.0
+        self, files: Any, ports: KubeletPorts | None = None, kubeconfig: str = ADMIN, server: str = "", deadline: float | None = None
     ) -> None:
         super().__init__(files, kubeconfig, server, deadline)
         self._ports = ports or KubeletPorts()

@@ -53,6 +53,7 @@ def execute(
 ) -> Outcome:
     """Run a phase, or several of which each builds on the one before; with check nothing is applied."""
     docs = settle(documents, world, options)
+    _give_time(world, documents, docs)
     changes: tuple[Change, ...] = ()
     warnings = docs.warnings
     facts: dict[str, Any] = {}
@@ -63,6 +64,13 @@ def execute(
         warnings += plan.warnings
         facts.update({**plan.facts, **learned})
     return Outcome(Plan(changes, facts, warnings))
+
+
+def _give_time(world: interpreter.World, documents: Mapping[str, Any], docs: Documents) -> None:
+    """Heed a kubernetesAPICall that the documents state; kubeadm's own default is longer than a person waits for an error."""
+    timeouts = documents.get(_KIND[docs.becomes], {}).get("timeouts") or {}
+    if timeouts.get("kubernetesAPICall"):
+        world.give_time(docs.timeouts.kubernetes_api_call.total_seconds())
 
 
 def _version(world: interpreter.World) -> str:

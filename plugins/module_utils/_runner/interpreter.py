@@ -31,6 +31,12 @@ class World:
                 return adapter.apply(action) or {}
         raise LookupError(f"no adapter applies {type(action).__name__}")
 
+    def give_time(self, seconds: float) -> None:
+        """Let adapters that call the API server try for so long."""
+        for adapter in self._adapters.values():
+            if hasattr(adapter, "give_time"):
+                adapter.give_time(seconds)
+
     def foresee(self, actions: Sequence[Action]) -> None:
         """Let adapters that can begin early know what will be asked of them."""
         for adapter in self._adapters.values():

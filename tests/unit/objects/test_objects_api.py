@@ -233,6 +233,16 @@ def test_a_conflict_that_does_not_end_is_told(server: Server, root: Path) -> Non
     assert server.count("PATCH") > 1
 
 
+@pytest.mark.parametrize(("made_with", "given"), [(None, 0.3), (0.3, 60.0)], ids=["given a time", "made with one"])
+def test_how_long_a_call_is_tried(server: Server, root: Path, made_with: float | None, given: float) -> None:
+    server.say("GET", "/api/v1/nodes/cp1", (200, {"metadata": {"resourceVersion": "1"}}))
+    server.say("PATCH", "/api/v1/nodes/cp1", CONFLICT)
+    one = api(root, deadline=made_with)
+    one.give_time(given)
+    with pytest.raises(Unusable, match="others kept writing it for 0 s"):
+        one.apply(PatchNode("cp1", labels={"a": ""}))
+
+
 def test_a_server_that_does_not_answer_is_named(root: Path) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))

@@ -16,9 +16,9 @@ from unit.world import Host
 
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters import stored_config
 from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.files import Files
-from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Unusable
+from ansible_collections.kubephase.cluster.plugins.module_utils._plan import Plan, Unusable
 from ansible_collections.kubephase.cluster.plugins.module_utils._plan.objects import ObjectKey
-from ansible_collections.kubephase.cluster.plugins.module_utils._runner.engine import settle
+from ansible_collections.kubephase.cluster.plugins.module_utils._runner.engine import execute, settle
 from ansible_collections.kubephase.cluster.plugins.module_utils._runner.interpreter import World
 
 STORED = {
@@ -127,3 +127,45 @@ def test_a_cluster_that_does_not_know_its_configuration(
     monkeypatch.setattr(stored_config, "Api", Cluster(maps))
     with pytest.raises(Unusable, match=told):
         settle({}, host(tmp_path, "kubelet.conf"), {"becomes": "worker"})
+
+
+class Clocked:
+    """An adapter that is told how long it may try."""
+
+    seconds = 0.0
+
+    def give_time(self, seconds: float) -> None:
+        self.seconds = seconds
+
+
+class Nothing:
+    """A phase that has nothing to do."""
+
+    name = "nothing"
+
+    def read(self, docs: Any, world: Any, options: Mapping[str, Any]) -> None:
+        return None
+
+    def plan(self, docs: Any, seen: None, options: Mapping[str, Any]) -> Plan:
+        return Plan()
+
+
+@pytest.mark.parametrize(
+    ("becomes", "timeouts", "seconds"),
+    [
+        ("init", {"init": {"kubernetesAPICall": "90s"}, "join": {"kubernetesAPICall": "5s"}}, 90),
+        ("worker", {"init": {"kubernetesAPICall": "90s"}, "join": {"kubernetesAPICall": "5s"}}, 5),
+        ("init", {"init": {"etcdAPICall": "90s"}}, 0),
+        ("init", {}, 0),
+    ],
+    ids=["init", "join", "another timeout", "nothing said"],
+)
+def test_how_long_api_calls_are_tried_is_for_the_documents_to_say(
+    tmp_path: Path, becomes: str, timeouts: dict[str, Any], seconds: float
+) -> None:
+    kinds = {"init": "InitConfiguration", "join": "JoinConfiguration"}
+    documents: dict[str, Any] = {"ClusterConfiguration": {"kubernetesVersion": "v1.37.1"}}
+    documents |= {kinds[who]: {"timeouts": asked} for who, asked in timeouts.items()}
+    adapter = Clocked()
+    execute(Nothing(), World(files=Files(str(tmp_path)), host=Host(), api=adapter), documents, {"becomes": becomes})
+    assert adapter.seconds == seconds
