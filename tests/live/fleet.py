@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from live.node import Node, lab, remove
+from live.node import KUBECTL, Node, lab, remove
 from live.playbook import Playbook
 
 
@@ -35,6 +35,11 @@ class Fleet:
         target = whole.with_name(f"inventory-{'-'.join(names)}.yml")
         target.write_text(yaml.safe_dump(content))
         return target
+
+    def until_ready(self) -> None:
+        """Wait until each of them is a Node that is Ready; one that has just joined may have yet to register."""
+        names = " ".join(node.name for node in self.nodes.values())
+        self["cp1"].until(f"{KUBECTL} wait --for=condition=Ready node {names} --timeout=9s", 180)
 
     def site(self, *names: str) -> Playbook:
         """Give the site playbook for some of the nodes, with the documents of the lab, whose nodes are prepared."""

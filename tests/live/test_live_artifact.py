@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from live.fleet import Fleet, virgin_fleet
-from live.node import KUBECTL, ROOT, remove
+from live.node import ROOT, remove
 
 # The line that docs/progress.md gives, and nothing else.
 _CONFIGURATION = "[defaults]\nstdout_callback = kubephase.cluster.progress\n"
@@ -103,6 +103,6 @@ def test_the_installed_artifact_makes_a_cluster_and_then_changes_nothing(elsewhe
     assert {name: len(node.run("ls /run/kubephase").split()) for name, node in bare.nodes.items()} == dict.fromkeys(bare.nodes, 1)
     assert str(ROOT) not in made.replace(os.environ["KUBEPHASE_CACHE"], "")
 
-    first.until(f"{KUBECTL} wait --for=condition=Ready node --all --timeout=9s", 180)
+    bare.until_ready()
     again = elsewhere.call(*site)
     assert {host: changed for host, changed in _RECAP.findall(again) if host in hosts} == dict.fromkeys(hosts, "0")

@@ -32,7 +32,7 @@ def small(request: pytest.FixtureRequest, place: str) -> Iterator[Cluster]:
         fleet = attach_all(Path(lab("inventory", "--instance", instance))) if given else virgin_fleet(instance, 1, 1)
         cluster = Cluster(fleet)
         cluster.playbook("site").play().succeeded()
-        cluster.first.until(f"{KUBECTL} wait --for=condition=Ready node --all --timeout=9s", 180)
+        fleet.until_ready()
         cluster.first.until(f"{KUBECTL} -n kube-system rollout status deployment/coredns --timeout=9s", 180)
         yield cluster
     finally:
@@ -97,7 +97,7 @@ def test_a_node_that_is_away_is_told_of(small: Cluster, tmp_path: Path) -> None:
         page, data, done = report(small, tmp_path)
     finally:
         small.power_on()
-        small.first.until(f"{KUBECTL} wait --for=condition=Ready node --all --timeout=9s", 180)
+        small.fleet.until_ready()
     assert done.code == 0
     assert [host["name"] for host in data["hosts"] if host["problem"]] == [small["w1"].name]
     assert "could not be reached" in data["hosts"][1]["problem"]

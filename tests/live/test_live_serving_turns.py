@@ -78,7 +78,7 @@ def test_another_takes_over_from_one_that_lost_its_power(three: Cluster) -> None
         assert f"of system:node:{worker.name} for" in three[new].run(f"journalctl -u {APPROVER} --since -10min -o cat")
     finally:
         three.power_on()
-    three.first.until(f"{KUBECTL} wait --for=condition=Ready node --all --timeout=5s", 180)
+    three.fleet.until_ready()
     three.first.until(f"{KUBECTL} --server https://{three['cp2'].address}:6443 get --raw /readyz", 180)
     # Back again, it does not claim what it had.
     assert at_work(three, *CONTROL_PLANES) == {new}
