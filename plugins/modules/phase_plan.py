@@ -270,10 +270,11 @@ def table(becomes: str) -> tuple[Surveyed, ...]:
 def of_control_planes(files: Files) -> dict[str, Any]:
     """Give the adapters that only phases of control planes read through."""
     from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.api_super import SuperAdminApi
+    from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.cri import Cri
     from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.health import HealthChecks
     from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.signing import SigningApi
 
-    return {"super_api": SuperAdminApi(files), "health": HealthChecks(files), "signing": SigningApi(files, deadline=3.0)}
+    return {"super_api": SuperAdminApi(files), "health": HealthChecks(files, Cri()), "signing": SigningApi(files, deadline=3.0)}
 
 
 def make(root: str = "", becomes: str = INIT) -> tuple[Any, World]:

@@ -10,12 +10,18 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from ansible_collections.kubephase.cluster.plugins.module_utils._adapters import health
+from ansible_collections.kubephase.cluster.plugins.module_utils._adapters.cri import Cri
 from ansible_collections.kubephase.cluster.plugins.module_utils._config.selection import INIT_PHASES, JOIN_PHASES
+from ansible_collections.kubephase.cluster.plugins.module_utils._plan.containers import ContainerState
+from ansible_collections.kubephase.cluster.plugins.module_utils._plan.waiting import HealthCheck
 from ansible_collections.kubephase.cluster.plugins.module_utils._survey import control_plane, init, worker
+from ansible_collections.kubephase.cluster.plugins.modules import phase_plan
 
 PLUGINS = Path(__file__).resolve().parents[3] / "plugins"
 COLLECTIONS = PLUGINS.parent / ".ansible" / "collections"
@@ -82,3 +88,17 @@ def test_phases_have_their_names_from_kubeadm(becomes: str, known: tuple[str, ..
     assert set(known) - set(names) <= ({"preflight"} if becomes != "worker" else set(known))
     assert [each.name for each in TABLES[becomes] if each.always][:3] == ["state"] * 3
     assert ("guard" in {each.name for each in TABLES[becomes]}) == (becomes != "worker")
+
+
+@pytest.mark.parametrize(("created_later_by", "healthy"), [(-1, False), (1, True)], ids=["from before", "of the manifest"])
+def test_who_answers_for_a_component_is_the_container_of_its_manifest(
+    monkeypatch: pytest.MonkeyPatch, created_later_by: int, healthy: bool
+) -> None:
+    """A run that was killed just after a manifest was written leaves the next one to wait for it."""
+    written = time.time() - 3
+    container = ContainerState("1", "kube-scheduler", "CONTAINER_RUNNING", created=int((written + created_later_by) * 10**9))
+    monkeypatch.setattr(Cri, "containers", lambda _cri, _socket, _name: (container,))
+    monkeypatch.setattr(health, "answer_of", lambda _url: "")
+    _survey, world = phase_plan.make()
+    (seen,) = world.health.look([HealthCheck("kube-scheduler", "https://127.0.0.1:10259/livez", 1.0, written=written)])
+    assert seen.healthy is healthy
