@@ -34,16 +34,17 @@ class Progress:
         over = threading.Event()
         beat = threading.Thread(target=self._beat, args=(label, started, over), daemon=True)
         beat.start()
+        end = f"{done} in"
         try:
             yield
         except BaseException:
-            self._say(f"{label} … FAILED after {seconds(time.monotonic() - started)}")
+            end = "FAILED after"
             raise
-        else:
-            self._say(f"{label} … {done} in {seconds(time.monotonic() - started)}")
         finally:
+            # No sign of life may follow the end.
             over.set()
             beat.join()
+            self._say(f"{label} … {end} {seconds(time.monotonic() - started)}")
 
     def cached(self, title: str) -> None:
         """Count a step that has nothing to do."""

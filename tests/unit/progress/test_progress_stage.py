@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import sys
 import time
+from collections.abc import Callable
 
 import pytest
 from integration.terminal import Screen
@@ -46,15 +47,25 @@ def shown(out: io.StringIO) -> list[str]:
     return screen.shown()
 
 
+def until(reached: Callable[[], bool]) -> None:
+    """Wait for the thread that draws: on a busy machine it may come late."""
+    deadline = time.monotonic() + 30
+    while not reached():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+DRAWN = ["phase", "  host", ""]
+
+
 def test_what_was_drawn_is_gone_at_the_end_even_if_somebody_has_just_written(monkeypatch: pytest.MonkeyPatch) -> None:
     streams = out, err = put_in(monkeypatch)
     found = stage()
-    time.sleep(0.3)
-    assert shown(out) == ["phase", "  host", ""]
+    until(lambda: shown(out) == DRAWN)
     print("said")
     found.settle()
     print("a warning", file=sys.stderr)
-    time.sleep(0.3)
+    until(lambda: shown(out) == ["said", *DRAWN])
     print("and this")
     found.end()
     assert shown(out) == ["said", "and this", ""]
@@ -65,7 +76,7 @@ def test_what_was_drawn_is_gone_at_the_end_even_if_somebody_has_just_written(mon
 def test_a_pause_takes_all_away_until_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     out, _err = put_in(monkeypatch)
     found = stage()
-    time.sleep(0.3)
+    until(lambda: shown(out) == DRAWN)
     sys.stdout.write("")
     found.pause()
     assert not found.drawing
@@ -75,8 +86,7 @@ def test_a_pause_takes_all_away_until_it_is_over(monkeypatch: pytest.MonkeyPatch
     assert out.getvalue() == before
     assert shown(out) == [""]
     found.resume()
-    time.sleep(0.3)
-    assert shown(out) == ["phase", "  host", ""]
+    until(lambda: shown(out) == DRAWN)
     found.pause(for_good=True)
     found.resume()
     assert not found.drawing
@@ -96,7 +106,7 @@ def test_a_terminal_that_was_closed_ends_the_drawing_quietly(monkeypatch: pytest
     out, _err = put_in(monkeypatch)
     found = stage()
     out.close()
-    time.sleep(0.3)
     assert found._ticker is not None
+    found._ticker.join(30)
     assert not found._ticker.is_alive()
     assert "Traceback" not in "".join(capfd.readouterr())
