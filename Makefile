@@ -65,12 +65,13 @@ parity-all: setup ## Compare with real kubeadm of every minor from 1.22 to 1.37
 	KUBEPHASE_PARITY=all pytest -q -n 2 tests/parity
 
 molecule: setup ## Scenarios on real nodes: one with usual documents, one with rich ones, five nodes, serving certificates
-	@bash extensions/molecule/run.sh default rich ha serving
+	@bash extensions/molecule/run.sh ha rich serving default
 
-LIVE := prepare first_run selection deviations reconfigure secrets kills join_faults interop interop_ours join_secrets serving report examples artifact
+# What takes longest comes first, so that two who test side by side end together.
+LIVE := join_faults first_run selection deviations reconfigure secrets kills serving interop join_secrets interop_ours report prepare examples artifact
 
 live: setup ## On real nodes: preparing, deviations, kills, faults of join, interoperability with kubeadm, secrets, the report, an example, the artifact
-	pytest -q $(patsubst %,tests/live/test_live_%.py,$(LIVE))
+	pytest -q -n 2 --dist loadscope --no-loadscope-reorder $(patsubst %,tests/live/test_live_%.py,$(LIVE))
 
 live-all: setup ## The same with every kill, every fault and every example; serving certificates
 	pytest -q tests/live --all-kills

@@ -7,11 +7,14 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 ROOT = Path(__file__).resolve().parents[2]
 for place in (ROOT / ".ansible" / "collections", ROOT, ROOT / "tests"):
@@ -24,8 +27,10 @@ from live.fleet import attach_all, virgin_fleet  # noqa: E402
 from live.node import Node, attach, lab, remove, virgin_node  # noqa: E402
 from live.playbook import Playbook  # noqa: E402
 
+_OF_THE_FIRST_NODE = ("first_run", "selection", "deviations", "reconfigure", "secrets", "kills")
 _FAILED = pytest.StashKey[bool]()
-_PLACE = hashlib.sha256(str(ROOT).encode()).hexdigest()[:5]
+# Of this checkout and, since half the time is spent waiting, of one of those who test side by side.
+_PLACE = hashlib.sha256(f"{ROOT}{os.environ.get('PYTEST_XDIST_WORKER', '')}".encode()).hexdigest()[:5]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -39,6 +44,20 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: only with --all-kills")
     config.addinivalue_line("markers", "kill: the play is killed on its way")
     config.addinivalue_line("markers", "quick: a kill that every run of the suite tries")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
+    """Let each take the tests of whole files, and one take all that share the first node."""
+    return _ByNodes(config, log)
+
+
+class _ByNodes(LoadScopeScheduling):
+    """Keeps together the tests that share nodes."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        name = Path(nodeid.partition("::")[0]).stem.removeprefix("test_live_")
+        return "node" if name in _OF_THE_FIRST_NODE else name
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -55,14 +55,15 @@ def artifact(place: Path) -> Path:
 
 
 @pytest.fixture(params=["clean-2.21", pytest.param("clean-2.20", marks=pytest.mark.long)])
-def elsewhere(request: pytest.FixtureRequest, tmp_path: Path) -> Elsewhere:
+def elsewhere(request: pytest.FixtureRequest, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Elsewhere:
     """An environment with nothing but an ansible-core, and the artifact installed into a new home."""
     made = subprocess.run(
         ["bash", str(ROOT / "tests/compat.sh"), "environment", request.param], stdout=subprocess.PIPE, text=True, check=True
     ).stdout.strip()
     if not made:
         pytest.skip(f"this machine lacks the Python of {request.param}")
-    found = Elsewhere(Path(made), tmp_path / "home")
+    # Ansible's sockets are below it, whose names must not be long.
+    found = Elsewhere(Path(made), tmp_path_factory.mktemp("home"))
     found.project.mkdir(parents=True)
     found.project.joinpath("ansible.cfg").write_text(_CONFIGURATION)
     found.call("ansible-galaxy", "collection", "install", "--offline", str(artifact(tmp_path)))
