@@ -14,7 +14,7 @@ serving 1 2 whole'
 
 if [ $# -eq 0 ]; then mapfile -t every < <(cut -d' ' -f1 <<<"$table") && set -- "${every[@]}"; fi
 
-# Name the instance of a scenario, and where it comes from, for molecule and the lab.
+# Set what molecule and the lab have to know of a scenario: its instance, its nodes, its release.
 instance_of() {
   local asked=$1 row control_planes workers kind
   row=$(grep "^${asked%@*} " <<<"$table") || { echo "molecule: there is no scenario ${asked%@*}" >&2; exit 2; }
